@@ -1,0 +1,205 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Builders of an `accelerators.<manufacturer>` section (docs/node-report.md), shared by every manufacturer."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, not_applicable, number, unknown, why
+
+GROUPS = {
+    "health": ("state", "detail"),
+    "temperature_c": ("core", "memory", "limit_core", "limit_memory", "margin_core"),
+    "power_w": ("draw", "limit", "limit_default"),
+    "ecc": ("mode", "corrected_volatile", "uncorrected_volatile", "corrected_aggregate", "uncorrected_aggregate", "sram_threshold_exceeded"),
+    "row_remap": ("corrected", "uncorrected", "pending", "failed"),
+    "retired_pages": ("corrected", "uncorrected", "pending"),
+    "pcie": ("generation_current", "generation_max", "generation_device_max", "width_current", "width_max", "replay_count"),
+    "links": ("kind", "total", "up", "down"),
+    "partition": ("mode", "enabled", "profile", "memory_profile"),
+    "fabric": ("state", "status", "clique_id", "cluster_uuid"),
+    "throttle": ("active",),
+}
+VALUES = ("numa_node", "memory_mib", "memory_used_mib", "utilization_percent", "persistence", "recovery_action", "processes")
+DRIVER = ("version", "module_version", "library_version", "tool_version", "runtime", "runtime_version")
+
+_PCI = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?\Z")
+_PLACEHOLDER = re.compile(r"(?:[0x.:\s-]*|f{8,}|x{3,}|\?+|n/a|\[n/a\]|none|null|unknown|default string|to be filled.*|123456789.*)\Z", re.IGNORECASE)
+_NO_SUCH_THING = ("n/a", "not supported", "not applicable", "unsupported", "not available")
+
+
+def fact(text, what, convert=None):
+    """What a tool printed for `what` as a fact. N/A and not supported: not applicable; empty, ERR!, lost, errors: unknown.
+
+    convert(text) gets a text that may be a value; whatever it cannot understand is unknown.
+    """
+    if text is None:
+        return unknown("%s: not printed" % what)
+    words = str(text).strip()
+    plain = words.strip("[]() ").lower()
+    if plain in _NO_SUCH_THING:
+        return not_applicable("%s: %s" % (what, words))
+    if plain in ("", "-", "--", "xxx", "?") or plain.startswith(("err", "unknown error", "insufficient permission", "gpu is lost")) or "requires reset" in plain:
+        return unknown("%s: %r" % (what, words[:80]))
+    if convert is None:
+        return words
+    try:
+        value = convert(words)
+    except (ValueError, KeyError, IndexError, TypeError, OverflowError):
+        value = None
+    return unknown("%s: not understood: %r" % (what, words[:80])) if value is None else value
+
+
+def quantity(text, what, unit=None):
+    """A number with an optional unit as a fact."""
+    return fact(text, what, lambda words: number(words, what, unit))
+
+
+def flag(text, what):
+    """Yes/No, Enabled/Disabled, On/Off, True/False, 1/0 as a fact."""
+    words = {"yes": True, "enabled": True, "on": True, "true": True, "1": True, "no": False, "disabled": False, "off": False, "false": False, "0": False}
+    return fact(text, what, lambda said: words[said.lower()])
+
+
+def normalize_pci(text):
+    """ "00000000:18:00.0" -> "0000:18:00.0"; a missing domain or function is 0; unknown when it is no PCI address."""
+    found = _PCI.match(str("" if text is None else text).strip().lower())
+    if not found:
+        return unknown("PCI address: not understood: %r" % str(text)[:60])
+    domain, bus, slot, function = found.groups()
+    return "%04x:%02x:%02x.%s" % (int(domain or "0", 16), int(bus, 16), int(slot, 16), function or "0")
+
+
+def _identifier(raw, what):
+    if raw is None:
+        return {"value": unknown("%s: not read" % what), "quality": "unread"}
+    if is_not_applicable(raw):
+        return {"value": raw, "quality": "absent"}
+    if not is_known(raw):
+        return {"value": raw, "quality": "unread"}
+    text = str(raw).strip()
+    if not text:
+        return {"value": unknown("%s: empty" % what), "quality": "absent"}
+    if _PLACEHOLDER.match(text):
+        return {"value": unknown("%s: placeholder %r" % (what, text[:60])), "quality": "placeholder"}
+    return {"value": text[:200], "quality": "good"}
+
+
+def identity(uuid=None, serial=None, pci=None, slot=None):
+    """Raw texts or facts -> {uuid, serial, pci, slot}, each {value, quality}."""
+    if pci is not None and is_known(pci):
+        pci = normalize_pci(pci) if str(pci).strip().lower() not in ("", "n/a", "[n/a]") else not_applicable("PCI address: %s" % pci)
+    address = _identifier(pci, "PCI address")
+    if is_known(pci) and pci is not None:
+        address = {"value": pci, "quality": "good"}  # 0000:00:00.0 is an address, not a placeholder
+    return {"uuid": _identifier(uuid, "UUID"), "serial": _identifier(serial, "serial"), "pci": address, "slot": _identifier(slot, "slot")}
+
+
+def device(id, index, name, kind="package", parent=None, **facts):
+    """A Device with every key; a group or key that was not given is unknown."""
+    entry = {"id": id, "index": index, "kind": kind, "parent": parent, "name": name if name is not None else unknown("name: not read")}
+    entry["identity"] = facts.pop("identity", None) or identity()
+    for key in VALUES:
+        given = facts.pop(key, None)
+        entry[key] = unknown("%s: not read" % key) if given is None else given
+    for group, keys in GROUPS.items():
+        given = facts.pop(group, None)
+        if given is None:
+            given = unknown("%s: not read" % group)
+        elif isinstance(given, dict) and "unknown" not in given and "not_applicable" not in given:
+            given = {key: unknown("%s.%s: not read" % (group, key)) if given.get(key) is None else given[key] for key in keys}
+        entry[group] = given
+    entry["firmware"] = facts.pop("firmware", None) or {}
+    entry["device_nodes"] = facts.pop("device_nodes", None) or []
+    entry["extra"] = dict(facts.pop("extra", None) or {}, **facts)
+    return entry
+
+
+def packages(devices):
+    return [d for d in devices if d["kind"] == "package"]
+
+
+def mark_duplicates(devices):
+    """Equal identifiers of two packages get quality duplicate. The value stays: two GPUs of one GB200 board do share a serial."""
+    for key in ("uuid", "serial", "pci"):
+        seen = {}
+        for entry in packages(devices):
+            item = entry["identity"][key]
+            if item["quality"] == "good":
+                seen.setdefault(item["value"], []).append(item)
+        for items in seen.values():
+            if len(items) > 1:
+                for item in items:
+                    item["quality"] = "duplicate"
+    return devices
+
+
+def _label(entry):
+    return entry["id"] if is_known(entry["name"]) else "%s (%s)" % (entry["id"], why(entry["name"]))
+
+
+def detection(manufacturer, devices, read_failed=None, pci=None, host_check=None, not_installed=False):
+    """The detection block.
+
+    read_failed: why the devices could not be read. not_installed: that reason is a missing tool or driver, which on a node without
+    such a card on PCI means that there is nothing to read. pci: entries of this manufacturer with role accelerator, or unknown/None.
+    host_check: {command, accelerators, detail, reason} of the vendor's own count.
+    """
+    whole = packages(devices)
+    on_bus = pci if isinstance(pci, list) else None
+    block = {"state": "ok", "depth": "declared", "accelerators": len(whole), "detail": "", "reason": "", "host": host_check or not_applicable("no cross-check")}
+    groups = {}
+    for entry in whole:
+        key = (entry["name"] if is_known(entry["name"]) else "unnamed", str(entry["memory_mib"]))
+        groups[key] = groups.get(key, 0) + 1
+    block["detail"] = ", ".join("%s x%d" % (name, count) for (name, _memory), count in groups.items())
+    unnamed = [d for d in whole if not is_known(d["name"]) or not str(d["name"]).strip()]
+    counted = host_check.get("accelerators") if isinstance(host_check, dict) else None
+    if read_failed and not_installed and on_bus == []:
+        block.update(state="not-declared", accelerators=0, reason="none on PCI (%s)" % read_failed)
+    elif read_failed:
+        shown = "; PCI shows %d" % len(on_bus) if on_bus else ""
+        block.update(state="unavailable", accelerators=len(whole) or unknown(read_failed), reason="%s%s" % (read_failed, shown))
+    elif on_bus and len(on_bus) > len(whole):
+        told = {d["identity"]["pci"]["value"] for d in whole if is_known(d["identity"]["pci"]["value"])}
+        missing = [str(e.get("address")) for e in on_bus if e.get("address") not in told]
+        block.update(state="unavailable", reason="PCI shows %d, the tool %d: not seen by it: %s" % (len(on_bus), len(whole), ", ".join(missing)))
+    elif isinstance(counted, int) and counted > len(whole):
+        block.update(state="unavailable", reason="%s reports %d, %d were read" % (host_check.get("command"), counted, len(whole)))
+    elif not whole and pci is not None and on_bus is None:
+        block.update(state="unavailable", accelerators=unknown("the tool says none, PCI: %s" % why(pci)), reason="the tool says none, PCI: %s" % why(pci))
+    elif not whole:
+        block.update(state="not-declared", reason="none found")
+    elif unnamed:
+        block.update(state="unavailable", reason="found but not named: %s" % ", ".join(_label(d) for d in unnamed))
+    return block
+
+
+def source(answer, name=None):
+    """The entry of `sources` of one call."""
+    rc = getattr(answer, "rc", None)
+    status = answer.status if rc in (None, 0) else "exit %s" % rc
+    return {"source": name or answer.subject, "status": status, "seconds": round(getattr(answer, "seconds", 0.0), 3), "detail": "" if status == "ok" else answer.reason}
+
+
+def timestamp(seconds):
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError, TypeError):
+        return unknown("the node's clock: %r" % (seconds,))
+
+
+def section(manufacturer, host, devices, detection, driver, sources, checks=(), note=""):
+    return {
+        "manufacturer": manufacturer,
+        "timestamp": timestamp(host.now()),
+        "detection": detection,
+        "driver": {key: unknown("%s: not read" % key) if driver.get(key) is None else driver[key] for key in DRIVER},
+        "sources": list(sources),
+        "devices": list(devices),
+        "checks": list(checks),
+        "note": note,
+    }
