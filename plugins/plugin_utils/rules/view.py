@@ -1,0 +1,247 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A node report as rules see it: typed access to facts that a node may have filled with anything."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Outcome
+
+LARGEST = 1e15  # a number beyond it is garbage; also refuses NaN and infinity
+LONGEST = 300
+
+
+def clean(text, longest=LONGEST):
+    """Node text on one line without characters that control, hide or reorder: they and surrogates become spaces."""
+    text = text[:longest]
+    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+
+
+def show(value, longest=60):
+    """Any value, short and printable, for a message."""
+    return clean(value, longest) if type(value) is str else clean(repr(value), longest)
+
+
+class Facts:
+    """A JSON object of a report. Each accessor returns a value of its type or raises NoAnswer with the reason."""
+
+    __slots__ = ("data", "where")
+
+    def __init__(self, data, where=""):
+        self.data = data
+        self.where = where
+
+    def fact(self, *path):
+        """The plain value at path."""
+        value = self.data
+        for key in path:
+            try:
+                value = value[key]
+            except (KeyError, TypeError, IndexError):
+                raise NoAnswer("unknown", "%s: not in the report" % ".".join(map(str, path))) from None
+            if value is None:
+                raise NoAnswer("unknown", "%s: not read" % ".".join(map(str, path)))
+            if type(value) is dict and len(value) == 1:
+                if "unknown" in value:
+                    raise NoAnswer("unknown", show(value["unknown"], LONGEST) or "%s: unknown" % ".".join(map(str, path)))
+                if "not_applicable" in value:
+                    raise NoAnswer("not_applicable", show(value["not_applicable"], LONGEST) or "%s: not applicable" % ".".join(map(str, path)))
+        return value
+
+    def _wrong(self, path, what, value):
+        return NoAnswer("unknown", "%s: not %s: %s" % (".".join(map(str, path)), what, show(value)))
+
+    def number(self, *path):
+        value = self.fact(*path)
+        kind = type(value)
+        if (kind is int or kind is float) and -LARGEST < value < LARGEST:
+            return value
+        raise self._wrong(path, "a number", value)
+
+    def text(self, *path):
+        """Text that is not empty, one line, printable."""
+        value = self.fact(*path)
+        if type(value) is str:
+            value = clean(value).strip()
+            if value:
+                return value
+        raise self._wrong(path, "a text", value)
+
+    def word(self, *path):
+        """A text as a word of a vocabulary: lower case, underscores."""
+        return "_".join(self.text(*path).lower().replace("-", " ").split())
+
+    def flag(self, *path):
+        value = self.fact(*path)
+        if type(value) is bool:
+            return value
+        raise self._wrong(path, "true or false", value)
+
+    def list(self, *path):
+        value = self.fact(*path)
+        if type(value) is list:
+            return value
+        raise self._wrong(path, "a list", value)
+
+    def texts(self, *path):
+        return [clean(v) for v in self.list(*path) if type(v) is str]
+
+    def facts(self, *path):
+        value = self.fact(*path)
+        if type(value) is dict:
+            return Facts(value, path[-1] if path else self.where)
+        raise self._wrong(path, "an object", value)
+
+    def objects(self, *path):
+        """The objects of a list; other items are left out."""
+        return [Facts(v, path[-1]) for v in self.list(*path) if type(v) is dict]
+
+    def maybe(self, kind, *path):
+        """The value by the accessor named kind, None when there is none."""
+        try:
+            return getattr(self, kind)(*path)
+        except NoAnswer:
+            return None
+
+
+class Device(Facts):
+    """One device of an accelerators section."""
+
+    __slots__ = ("group", "id", "kind", "name")
+
+    def __init__(self, data, group):
+        super().__init__(data)
+        self.group = group
+        name, kind, ident = data.get("name"), data.get("kind"), data.get("id")
+        self.name = clean(name).strip() if type(name) is str else ""
+        self.kind = kind if kind in ("package", "die", "partition", "virtual_function") else "package"
+        self.id = clean(ident, 100) if type(ident) is str and ident else "%s:?" % group.manufacturer
+
+    @property
+    def manufacturer(self):
+        return self.group.manufacturer
+
+    @property
+    def siblings(self):
+        """Other packages of the same name on this node."""
+        return [d for d in self.group.packages if d is not self and d.name == self.name]
+
+    def identifier(self, name):
+        """A uuid, serial, pci or slot that is an identifier; NoAnswer when it is none."""
+        if self.maybe("text", "identity", name, "quality") in ("placeholder", "absent", "unread"):
+            self.fact("identity", name, "value")
+            raise NoAnswer("unknown", "%s: placeholder" % name)
+        return self.text("identity", name, "value")
+
+
+class Group(Facts):
+    """One accelerators section: a manufacturer's devices on this node."""
+
+    __slots__ = ("manufacturer", "view", "devices", "packages")
+
+    def __init__(self, manufacturer, data, view):
+        super().__init__(data, "accelerators.%s" % manufacturer)
+        self.manufacturer = manufacturer
+        self.view = view
+        listed = data.get("devices")
+        self.devices = [Device(d, self) for d in listed if type(d) is dict] if type(listed) is list else []
+        self.packages = [d for d in self.devices if d.kind == "package"]
+
+    @property
+    def state(self):
+        return self.maybe("text", "detection", "state") or "unavailable"
+
+
+class NodeView:
+    """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
+
+    __slots__ = ("node", "sections", "policy", "groups", "answered", "device_gaps", "_pci")
+
+    def __init__(self, node, sections, policy):
+        self.node = node
+        self.sections = {name: e for name, e in sections.items() if type(e) is dict}
+        self.policy = policy
+        self.groups = []
+        self._pci = None
+        self.answered = any(e.get("status") == "read" for e in self.sections.values())
+        for name in sorted(self.sections):
+            if name.startswith("accelerators.") and self.missing(name) is None:
+                self.groups.append(Group(name.partition(".")[2], self.sections[name]["data"], self))
+        self.device_gaps = self._device_gaps()
+
+    def missing(self, name):
+        """Why section name was not read, None when it was."""
+        envelope = self.sections.get(name)
+        if envelope is None:
+            return "section %s: not filed" % name if self.answered else "no answer: %s" % self.no_answer()
+        if envelope.get("status") != "read":
+            return "section %s: %s: %s" % (name, show(envelope.get("status")), show(envelope.get("reason"), LONGEST))
+        return None if type(envelope.get("data")) is dict else "section %s: not an object" % name
+
+    def no_answer(self):
+        for name in sorted(self.sections):
+            envelope = self.sections[name]
+            return "%s: %s" % (show(envelope.get("status")), show(envelope.get("reason") or "no reason given", LONGEST))
+        return "nothing was filed for this node"
+
+    def section(self, name):
+        problem = self.missing(name)
+        if problem:
+            raise NoAnswer("unknown", problem)
+        return Facts(self.sections[name]["data"], name)
+
+    def group(self, manufacturer):
+        return next((g for g in self.groups if g.manufacturer == manufacturer), None)
+
+    @property
+    def packages(self):
+        return [d for g in self.groups for d in g.packages]
+
+    def pci(self):
+        """manufacturer -> its PCI entries with role accelerator. NoAnswer when the bus was not read."""
+        if self._pci is None:
+            section = self.section("pci")
+            if section.text("scan", "status") != "ok":
+                raise NoAnswer("unknown", "PCI: %s" % (section.maybe("text", "scan", "detail") or "not read"))
+            entries = {}
+            for entry in section.objects("devices"):
+                if entry.maybe("text", "role") == "accelerator":
+                    entries.setdefault(entry.maybe("text", "manufacturer") or "unknown", []).append(entry)
+            self._pci = entries
+        return self._pci
+
+    def pci_entry(self, address):
+        for entries in self.pci().values():
+            for entry in entries:
+                if entry.data.get("address") == address:
+                    return entry
+        raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
+
+    def _device_gaps(self):
+        """Outcomes that every rule about devices has besides those of the devices themselves."""
+        gaps = []
+        for name in sorted(self.sections):
+            if not name.startswith("accelerators."):
+                continue
+            problem = self.missing(name)
+            if problem:
+                gaps.append(Outcome("unknown", problem))
+                continue
+            group = self.group(name.partition(".")[2])
+            reason = group.maybe("text", "detection", "reason") or "no reason given"
+            if group.state == "not-declared" and not group.devices:
+                gaps.append(Outcome("not_applicable", "no %s accelerator: %s" % (group.manufacturer, reason)))
+            elif group.state != "ok":
+                gaps.append(Outcome("unknown", "%s: %s" % (group.manufacturer, reason)))
+            elif not group.packages:
+                gaps.append(Outcome("unknown", "%s: detection is ok, yet no device is listed" % group.manufacturer))
+        try:
+            for manufacturer in sorted(self.pci()):
+                if "accelerators.%s" % manufacturer not in self.sections:
+                    gaps.append(Outcome("unknown", "%s: %d on PCI, not read" % (manufacturer, len(self.pci()[manufacturer]))))
+            if not gaps and not self.groups:
+                gaps.append(Outcome("not_applicable", "no accelerator on PCI"))
+        except NoAnswer as no:
+            if not gaps and not self.groups:
+                gaps.append(Outcome("unknown", no.reason))
+        return gaps
