@@ -29,7 +29,13 @@ options:
     default: false
   recording:
     description:
-      - Path on the target of a recording in YAML or JSON, optionally compressed with gzip.
-      - When given, the machine is not asked anything; only the recording answers.
+      - Path on the controller of a recording in YAML or JSON, optionally compressed with gzip.
+      - When given, the node is not connected to; only the recording answers.
+    type: path
+  run_directory:
+    description:
+      - Directory of a run on the controller, as made by M(fleetproof.accelerator.run_open).
+      - When given, the sections are filed there and only a summary is returned.
+        Without it the sections themselves are returned in RV(ignore:sections).
     type: path
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zlib
 from pathlib import Path
 
@@ -17,11 +18,13 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay
 
 SUFFIXES = (".yml", ".yaml", ".json", ".yml.gz", ".yaml.gz", ".json.gz")
 _MAX_BYTES = 64 * 1024 * 1024
-_TOP = {"schema", "node", "recorded", "host", "files", "statvfs", "commands", "natives", "note"}
+_TOP = {"schema", "node", "recorded", "host", "files", "statvfs", "commands", "natives", "unreachable", "note"}
 _COMMAND = {"argv", "env", "stdin", "rc", "stdout", "stdout_file", "stderr", "stderr_file", "seconds", "hang", "missing", "denied", "signal", "overflow", "stuck_pid", "note"}
 _FILE = {
     "text_file", "link", "error", "absent", "dir", "device", "answers", "base64", "hang", "type", "mode", "major", "minor", "uid", "gid", "size", "mtime",
 }  # fmt: skip
+_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
+_NODE_LINE = re.compile(rb"^node: *[\"']?([A-Za-z0-9][A-Za-z0-9._-]{0,252})[\"']? *$", re.MULTILINE)
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -65,8 +68,8 @@ def _checked(document):
     if document.get("schema") != SCHEMA:
         raise MalformedRecording("schema: found %r, allowed: %s" % (document.get("schema"), SCHEMA))
     _unknown_keys("top level", document, _TOP)
-    if not isinstance(document.get("node"), str) or not document["node"]:
-        raise MalformedRecording("node: found %r, allowed: the node's name" % (document.get("node"),))
+    if not isinstance(document.get("node"), str) or not _NODE.fullmatch(document["node"]):
+        raise MalformedRecording("node: found %r, allowed: a host name of letters, digits, '.', '_' and '-'" % (document.get("node"),))
     if hasattr(document.get("recorded"), "strftime"):
         document["recorded"] = document["recorded"].strftime("%Y-%m-%dT%H:%M:%SZ")
     for key, kind in (("host", dict), ("files", dict), ("statvfs", dict), ("commands", list), ("natives", dict)):
@@ -121,7 +124,10 @@ def _include(document, folder):
 
 
 def find(folder):
-    """node name -> path of the recordings in a folder: FILE.yml, or NODE/recording.yml. A node named twice is an error."""
+    """node name -> path of the recordings in a folder: FILE.yml, or NODE/recording.yml.
+
+    A malformed one is listed under its file's name, so that it becomes a node that says why it was not read.
+    """
     folder = Path(folder)
     if not folder.is_dir():
         raise MalformedRecording("recordings: %s is not a directory" % folder)
@@ -129,5 +135,21 @@ def find(folder):
     for sub in sorted(p for p in folder.iterdir() if p.is_dir()):
         paths += [sub / ("recording" + suffix) for suffix in SUFFIXES if (sub / ("recording" + suffix)).is_file()]
     if not paths:
-        raise MalformedRecording("recordings: %s holds none: allowed: NAME%s, or NAME/recording.yml" % (folder, ", NAME".join(SUFFIXES)))
-    return paths
+        raise MalformedRecording("recordings: %s holds none, allowed: NAME.yml or NAME/recording.yml (%s)" % (folder, ", ".join(SUFFIXES)))
+    found = {}
+    for path in paths:
+        name = _node(path, folder)
+        if name in found:
+            raise MalformedRecording("recordings: node %s is in both %s and %s, allowed: one recording a node" % (name, found[name], path))
+        found[name] = path
+    return found
+
+
+def _node(path, folder):
+    """The node a recording is of; cheap for plain YAML, whose node is a line of its own."""
+    try:
+        line = _NODE_LINE.search(path.read_bytes()) if path.suffix in (".yml", ".yaml") else None
+        return line[1].decode() if line else load(path)["node"]
+    except (OSError, MalformedRecording):
+        stem = path.name.partition(".")[0] if path.parent == folder else path.parent.name
+        return re.sub(r"[^A-Za-z0-9_-]", "-", stem).lstrip("-_") or "recording"

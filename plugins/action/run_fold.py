@@ -1,0 +1,58 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Judges a run from its files, writes records and reports, and shows the summary."""
+
+from __future__ import annotations
+
+from ansible.utils.display import Display
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies, overlay
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, run_directory
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.policy import PolicyError
+
+_BAD = ("rejected", "incomplete")
+
+
+class ActionModule(ControllerAction):
+    OPTIONS = {
+        "run_directory": {"type": "path"},
+        "run_root": {"type": "path"},
+        "run_id": {"type": "str"},
+        "profile": {"type": "str"},
+        "policy": {"type": "str", "choices": ["filed", "inventory"], "default": "filed"},
+        "nodes": {"type": "list", "elements": "str"},
+        "summary": {"type": "bool", "default": True},
+    }
+    ERRORS = (run_directory.RunError, PolicyError)
+
+    def act(self, arguments, task_vars):
+        if arguments["run_directory"]:
+            run = run_directory.RunDirectory(arguments["run_directory"])
+        elif arguments["run_root"]:
+            run = run_directory.find(arguments["run_root"], arguments["run_id"])
+        else:
+            raise run_directory.RunError("run_fold: found neither run_directory nor run_root, allowed: one of them")
+        policies = None
+        if arguments["policy"] == "inventory":
+            policies = {name: overlay(run.policy(name), task_vars) for name in run.roster}
+            policies.update(host_policies(self._templar, task_vars, run.roster, arguments["profile"] or run.run.get("profile")))
+        fleet = fold.fold(run.path, profile=arguments["profile"], policies=policies)
+        judgement = run.path / "judgements" / str(fleet["judgement"])
+        report = judgement / "report.html"
+        if arguments["summary"]:
+            Display().display(text.render(fleet, report=str(report)))
+        asked = set(arguments["nodes"] or run.roster)
+        bad = sorted(node for verdict in _BAD for node in fleet[verdict] if node in asked)
+        return {
+            "changed": False,
+            "run_id": run.run_id,
+            "run_directory": str(run.path),
+            "judgement": str(judgement),
+            "report": str(report),
+            "counts": fleet["counts"],
+            "not_accepted": bad[:50],
+            "not_accepted_count": len(bad),
+            "msg": fleet.get("answer") or text.answer(fleet),
+        }

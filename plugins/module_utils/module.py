@@ -1,0 +1,37 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The main() of every reading module: build the door, read, answer."""
+
+from __future__ import annotations
+
+from ansible.module_utils.basic import AnsibleModule
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
+
+OPTIONS = {
+    "deadline": {"type": "int", "default": 60},
+    "host_root": {"type": "path", "default": "/"},
+    "record": {"type": "bool", "default": False},
+    "recording": {"type": "path"},
+    "run_directory": {"type": "path"},
+}
+
+
+def run_info(collect):
+    """collect(host) -> {section name: section}. Fails only when the module itself cannot work."""
+    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
+    if module.params["recording"] or module.params["run_directory"]:
+        module.fail_json(msg="recording and run_directory are read on the controller: call the module by its full name, fleetproof.accelerator.NAME")
+    if module.params["deadline"] < 1:
+        module.fail_json(msg="deadline: found %d, allowed: at least 1 second" % module.params["deadline"])
+    host = LiveHost(root=module.params["host_root"], deadline=module.params["deadline"])
+    if module.params["record"]:
+        host = RecordingHost(host)
+    try:
+        result = {"changed": False, "sections": collect(host)}
+        if module.params["record"]:
+            result["recording"] = host.recording()
+    finally:
+        host.close()
+    module.exit_json(**result)

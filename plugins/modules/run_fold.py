@@ -1,0 +1,110 @@
+#!/usr/bin/python
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Documentation of the action plugin run_fold."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: run_fold
+short_description: Judge a run from its files
+version_added: 0.1.0
+description:
+  - Reads what a run filed about its nodes, judges it, and writes verdicts, acceptance records and reports into a new judgement of the run.
+  - The result depends on the files alone. Judging again never overwrites an earlier judgement.
+  - Never fails because of a verdict; RV(not_accepted_count) tells.
+  - Works on the controller only; no node is connected to.
+author:
+  - Fleetproof maintainers (@fleetproof)
+extends_documentation_fragment:
+  - fleetproof.accelerator.controller
+options:
+  run_directory:
+    description: Directory of the run. Takes precedence over O(run_root).
+    type: path
+  run_root:
+    description: Directory that holds the runs.
+    type: path
+  run_id:
+    description: Name of the run below O(run_root); the newest one without it.
+    type: str
+  profile:
+    description: Profile to judge under; the profile of the run without it.
+    type: str
+  policy:
+    description: Judge under the policy filed with the run, or under the one that the inventory and extra variables give now.
+    type: str
+    choices: [filed, inventory]
+    default: filed
+  nodes:
+    description: Nodes counted in RV(not_accepted); the whole roster without it.
+    type: list
+    elements: str
+  summary:
+    description: Whether to print the summary for a terminal of 80 columns.
+    type: bool
+    default: true
+"""
+
+EXAMPLES = r"""
+- name: Judge the newest run
+  fleetproof.accelerator.run_fold:
+    run_root: /srv/acceptance/runs
+  delegate_to: localhost
+  run_once: true
+  register: judgement
+
+- name: Judge an old run under a stricter profile
+  fleetproof.accelerator.run_fold:
+    run_root: /srv/acceptance/runs
+    run_id: rack-12-delivery
+    profile: acceptance
+    policy: inventory
+  delegate_to: localhost
+  run_once: true
+"""
+
+RETURN = r"""
+msg:
+  description: The answer in one sentence.
+  returned: success
+  type: str
+  sample: 3 of 12 nodes rejected, 1 incomplete
+run_id:
+  description: Name of the run.
+  returned: success
+  type: str
+  sample: 20261129T170000Z-4f1c
+run_directory:
+  description: Directory of the run.
+  returned: success
+  type: path
+  sample: /srv/acceptance/runs/20261129T170000Z-4f1c
+judgement:
+  description: Directory of this judgement.
+  returned: success
+  type: path
+  sample: /srv/acceptance/runs/20261129T170000Z-4f1c/judgements/1
+report:
+  description: The report for people.
+  returned: success
+  type: path
+  sample: /srv/acceptance/runs/20261129T170000Z-4f1c/judgements/1/report.html
+counts:
+  description: Number of nodes by verdict.
+  returned: success
+  type: dict
+  sample: {"accepted": 8, "accepted_with_warnings": 0, "rejected": 3, "incomplete": 1}
+not_accepted:
+  description: Nodes rejected or incomplete, at most 50 of them.
+  returned: success
+  type: list
+  elements: str
+  sample: ["gpu-a03", "gpu-b01"]
+not_accepted_count:
+  description: How many nodes are rejected or incomplete.
+  returned: success
+  type: int
+  sample: 4
+"""

@@ -1,0 +1,138 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The controller's half of every reading module: run it on the node or on a recording, file what it says, return little.
+
+A node that does not answer is a filed section with the reason, not a failed task.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.plugins.action import ActionBase
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import MalformedRecording, ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, dumps, encode, utc, write_new
+
+READ, UNREACHABLE, TIMEOUT, NO_PYTHON, FAILED = "read", "unreachable", "timeout", "no_python", "failed"
+_CONNECT_TRIES = 2  # at 2,000 nodes some connections fail for no lasting reason
+_MAX_REASON = 400
+
+
+class CollectAction(ActionBase):
+    _supports_check_mode = True
+
+    def run(self, tmp=None, task_vars=None):
+        result = super().run(tmp, task_vars)
+        arguments = dict(self._task.args)
+        run_path = arguments.pop("run_directory", None)
+        recording_path = arguments.pop("recording", None)
+        name = self._task.resolved_action.rpartition(".")[2] if self._task.resolved_action else self._task.action.rpartition(".")[2]
+        reader = MODULES[name]
+        try:
+            run = RunDirectory(run_path) if run_path else None
+        except RunError as error:
+            raise AnsibleError(str(error)) from None
+        started = utc()
+        if recording_path:
+            status, answer, reason = replay(reader, recording_path, arguments.get("record"))
+        else:
+            status, answer, reason = self._read_node(arguments, task_vars)
+        sections = answer.get("sections", {}) if status == READ else {}
+        recorded = answer.get("recording")
+        if run is None:
+            if status != READ:
+                result.update(failed=True, msg=reason, status=status)
+                return result
+            result.update(changed=False, status=status, sections=sections)
+            if recorded is not None:
+                result["recording"] = recorded
+            return result
+        node = task_vars["inventory_hostname"]
+        for section in sorted(set(reader.sections) | set(sections)):
+            data = sections.get(section)
+            if status == READ and data is None:
+                continue
+            run.file_section(node, section, name, started, status, data or {}, reason)
+        if recorded is not None:
+            file_recording(run, node, name, recorded)
+        result.update(changed=False, status=status, reason=reason, answered=status == READ, manufacturers=manufacturers(sections))
+        return result
+
+    def _read_node(self, arguments, task_vars):
+        """(status, module result, reason)."""
+        reason = ""
+        for attempt in range(_CONNECT_TRIES):
+            try:
+                if attempt:
+                    self._connection.reset()
+                answer = self._execute_module(module_args=arguments, task_vars=task_vars)
+            except AnsibleConnectionFailure as error:
+                reason = one_line(error)
+                continue
+            except AnsibleError as error:
+                return FAILED, {}, one_line(error)
+            except BaseException as error:  # the task's own timeout is no Exception
+                if type(error).__name__ not in ("TaskTimeoutError", "AnsibleTimeoutError"):
+                    raise
+                return TIMEOUT, {}, "no answer within %s seconds; the connection or the module hangs" % self._task.timeout
+            if answer.get("unreachable"):
+                reason = one_line(answer.get("msg", "unreachable"))
+                continue
+            return judged(answer)
+        return UNREACHABLE, {}, reason
+
+
+def judged(answer):
+    if "sections" in answer and not answer.get("failed"):
+        return READ, answer, ""
+    said = " ".join(str(answer.get(key) or "") for key in ("msg", "module_stderr", "module_stdout"))
+    if answer.get("rc") == 127 or "interpreter" in said and ("not found" in said or "No such file" in said or "discover" in said):
+        return NO_PYTHON, {}, one_line("no usable Python on the node: %s" % said)
+    return FAILED, {}, one_line(said or "the module returned nothing")
+
+
+def replay(reader, path, record=False):
+    """Run a module's reader on a recording, here: it has no side and asks no machine."""
+    try:
+        document = recording.load(path)
+        host = ReplayHost(document)
+    except MalformedRecording as error:
+        return FAILED, {}, "malformed recording: %s" % error
+    if document.get("unreachable"):
+        return UNREACHABLE, {}, one_line(document["unreachable"])
+    if record:
+        host = RecordingHost(host)
+    answer = {"sections": json.loads(dumps(reader.collect(host)))}
+    if record:
+        answer["recording"] = host.recording()
+    return READ, answer, ""
+
+
+def file_recording(run, node, module, document):
+    """One recording a node: what each module asked is merged into recordings/<node>.json when the run is folded."""
+    document = dict(document, node=node)
+    attempt = 1
+    while True:
+        try:
+            write_new(run.path / "recordings" / ("%s.%s.%d.json" % (encode(node), module, attempt)), dumps(document))
+        except FileExistsError:
+            attempt += 1
+            continue
+        return
+
+
+def manufacturers(sections):
+    """Manufacturers whose accelerators PCI shows on this node and that have a module of their own."""
+    counts = sections.get("pci", {}).get("counts")
+    counts = counts if isinstance(counts, dict) else {}
+    return [m for m in sorted(counts) if m + "_info" in MODULES and isinstance(counts[m], int) and counts[m] > 0]
+
+
+def one_line(error):
+    return " ".join(str(error).replace(os.sep * 2, os.sep).split())[:_MAX_REASON]

@@ -1,0 +1,30 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The reading modules as the controller knows them: what each collects, and which sections it always answers with."""
+
+from __future__ import annotations
+
+from typing import Callable, NamedTuple
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, ascend, nvidia
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, node
+
+
+class Reader(NamedTuple):
+    collect: Callable[..., dict]  # host -> {section name: section}
+    sections: tuple[str, ...]
+
+
+def _manufacturer(reader):
+    section = "accelerators." + reader.MANUFACTURER
+    return Reader(lambda host: {section: reader.collect(host)}, (section,))
+
+
+MODULES = {
+    "accelerator_info": Reader(node.collect, ("host", "pci")),
+    "kernel_events": Reader(lambda host: {"kernel": kernel_log.collect(host)}, ("kernel",)),
+    "amd_info": _manufacturer(amd),
+    "ascend_info": _manufacturer(ascend),
+    "nvidia_info": _manufacturer(nvidia),
+}

@@ -1,0 +1,68 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every node's policy out of the inventory, without a connection: nodes that do not answer have one too."""
+
+from __future__ import annotations
+
+from ansible.errors import AnsibleError
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy
+
+
+def host_policies(templar, task_vars, names, profile):
+    """node -> its variables that judge. PolicyError tells every error of every node at once."""
+    hostvars = task_vars["hostvars"]
+    policies, errors = {}, []
+    parsed = {}
+    for name in names:
+        if name not in hostvars:
+            continue  # expected by a given roster, but not in this inventory slice
+        raw = hostvars.raw_get(name)
+        try:
+            variables = roster.variables(raw, lambda value, of: plain(templar.copy_with_new_env(available_variables=of).template(value)))
+        except AnsibleError as error:
+            errors.append("%s: %s" % (name, error))
+            continue
+        variables.setdefault("accelerator_profile", profile)
+        key = repr(sorted(variables.items(), key=lambda item: item[0]))
+        if key not in parsed:
+            try:
+                policy.parse(variables)
+                parsed[key] = ""
+            except policy.PolicyError as error:
+                parsed[key] = str(error)
+        if parsed[key]:
+            errors.append("%s: %s" % (name, parsed[key]))
+        policies[name] = variables
+    if errors:
+        raise policy.PolicyError("policy: %d of %d nodes: %s" % (len(errors), len(names), "; ".join(merged(errors))))
+    return policies
+
+
+def merged(errors):
+    """Equal errors of many nodes are told once, with the first node and how many more."""
+    seen = {}
+    for text in errors:
+        node, _colon, message = text.partition(": ")
+        seen.setdefault(message, []).append(node)
+    return ["%s%s: %s" % (nodes[0], " and %d more" % (len(nodes) - 1) if len(nodes) > 1 else "", message) for message, nodes in seen.items()]
+
+
+def plain(value):
+    """A templated value without Ansible's own types."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    for kind in (int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return str(value)
+
+
+def overlay(filed, variables):
+    """A filed policy with the policy variables of this call on top: for nodes that this inventory does not know."""
+    return dict(filed, **{name: plain(variables[name]) for name in sorted(variables) if name.startswith(roster.PREFIX) or name in roster.JUDGED})
