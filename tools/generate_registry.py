@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write plugins/module_utils/manufacturers/registry.py from plugins/plugin_utils/data/manufacturers.yml.
 
-    python tools/generate_registry.py           writes it
-    python tools/generate_registry.py --check   exit 1 when it is not current
+python tools/generate_registry.py           writes it
+python tools/generate_registry.py --check   exit 1 when it is not current
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def _table(text):
 
 
 '''
-FOOTER = '''
+FOOTER = """
 BY_VENDOR = {vendor: name for name, entry in MANUFACTURERS.items() for vendor in entry["vendors"]}
 FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if entry["first_class"])
-'''
+"""
 LISTS = ("vendors", "classes", "bridge_classes", "modules", "device_nodes")
 TABLES = ("bridges", "excluded", "devices")
 FLAGS = ("internal_switch",)
