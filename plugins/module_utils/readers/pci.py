@@ -203,7 +203,7 @@ def scan(host, manufacturers=None):
         device = _read(host, address, "device", _hex(4))
         pci_class = _read(host, address, "class", _hex(6))
         role = role_of(entry, device, pci_class)
-        if role == OTHER and pci_class[:2] not in _LISTED and device not in entry["excluded"]:
+        if role == OTHER and device not in entry["excluded"] and pci_class[:2] not in _LISTED:
             continue
         if role == ACCELERATOR:
             virtual = _is_virtual_function(host, address)
