@@ -1,0 +1,74 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Makes a lab profile out of a recording: the same node, now behind a real ssh and a real kernel.
+
+Files of the recording are laid over /sys, /proc (only files the kernel has) and /; its commands become small programs
+in /usr/local/bin that print what was recorded, or hang.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import posixpath
+import shlex
+from pathlib import Path
+
+
+def build(recording: dict, folder: Path) -> Path:
+    for path, entry in (recording.get("files") or {}).items():
+        target = _place(folder, path)
+        if target is not None:
+            _write(target, entry)
+    _programs(recording.get("commands") or [], folder / "rootfs")
+    return folder
+
+
+def _place(folder: Path, path: str) -> Path | None:
+    top, _slash, rest = path.lstrip("/").partition("/")
+    if top == "proc":
+        return folder / "proc" / rest if os.path.isfile(path) and not rest.startswith(("self", "driver")) else None
+    if top == "sys":
+        return folder / "sys" / rest
+    if top in ("dev", "run"):
+        return None  # a node has its own
+    return folder / "rootfs" / top / rest
+
+
+def _write(target: Path, entry: object) -> None:
+    if isinstance(entry, dict) and "answers" in entry:
+        entry = entry["answers"][-1]
+    if isinstance(entry, dict):
+        if "link" in entry:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.is_symlink():
+                target.symlink_to(entry["link"])
+        elif "base64" in entry:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(base64.b64decode(entry["base64"]))
+        elif "dir" in entry:
+            target.mkdir(parents=True, exist_ok=True)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(str(entry))
+
+
+def _programs(commands: list, rootfs: Path) -> None:
+    scripts: dict[str, list[str]] = {}
+    for number, entry in enumerate(commands):
+        if entry.get("missing"):
+            continue
+        name = posixpath.basename(entry["argv"][0])
+        kept = rootfs / "usr/local/share/lab" / str(number)
+        for stream in ("stdout", "stderr"):
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            kept.with_suffix("." + stream).write_text(entry.get(stream) or "")
+        inside = f"/usr/local/share/lab/{number}"
+        answer = "exec sleep 100000" if entry.get("hang") else f"cat {inside}.stdout; cat {inside}.stderr >&2; exit {entry.get('rc', 0)}"
+        scripts.setdefault(name, []).append(f"  {shlex.quote(' '.join(map(str, entry['argv'][1:])))}) {answer} ;;")
+    for name, cases in scripts.items():
+        program = rootfs / "usr/local/bin" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text("#!/bin/sh\ncase \"$*\" in\n" + "\n".join(cases) + '\nesac\necho "$0: not recorded: $*" >&2\nexit 64\n')
+        program.chmod(0o755)
