@@ -26,22 +26,38 @@ HEADER = '''# Copyright (c) 2026 Fleetproof maintainers
 
 from __future__ import annotations
 
-
-def _table(text):
-    """ "20b0 A100 SXM4 40GB" per line -> {device id: model}."""
-    return dict(line.split(" ", 1) for line in text.splitlines() if line)
-
-
+# Text, because every KiB of it costs time on each node: NAME: TITLE, then lists, then device ids with their model (+ bridge, - not an accelerator).
+_TEXT = """
 '''
-FOOTER = """
+FOOTER = '''"""
+
+
+def _load(text):
+    table, entry = {}, {}
+    for line in text.split("\\n"):
+        word, _blank, rest = line.partition(" ")
+        if word.endswith(":"):
+            entry = table[word[:-1]] = {"title": rest, "bridges": {}, "excluded": {}, "devices": {}}
+            entry.update({key: () for key in ("flags", "vendors", "classes", "bridge_classes", "modules", "device_nodes")})
+        elif word in entry:
+            entry[word] = tuple(rest.split())
+        elif word:
+            models = entry[{"+": "bridges", "-": "excluded"}.get(word[0], "devices")]
+            models.update(dict.fromkeys(word.lstrip("+-").split(","), rest))
+    return table
+
+
+MANUFACTURERS = _load(_TEXT)
 BY_VENDOR = {vendor: name for name, entry in MANUFACTURERS.items() for vendor in entry["vendors"]}
-FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if entry["first_class"])
-"""
+FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if "first_class" in entry["flags"])
+'''
 LISTS = ("vendors", "classes", "bridge_classes", "modules", "device_nodes")
 TABLES = ("bridges", "excluded", "devices")
 FLAGS = ("internal_switch",)
 OTHER = ("title", "first_class")
 HEX4 = re.compile(r"[0-9a-f]{4}\Z")
+WORD = re.compile(r"[A-Za-z0-9_./\[\]*-]+\Z")
+MODEL = re.compile(r"[A-Za-z0-9_./() -]+\Z")
 
 
 class Mistake(ValueError):
@@ -64,13 +80,13 @@ def load(document):
         unknown = set(entry) - set(LISTS + TABLES + FLAGS + OTHER)
         if unknown:
             raise Mistake("%s: unknown keys %s" % (name, sorted(unknown)))
-        out = {"title": entry["title"], "first_class": bool(entry.get("first_class", False))}
-        for flag in FLAGS:
-            out[flag] = bool(_sourced("%s.%s" % (name, flag), entry[flag], "value", sources)) if flag in entry else False
+        flags = ["first_class"] if entry.get("first_class") else []
+        flags += [flag for flag in FLAGS if flag in entry and _sourced("%s.%s" % (name, flag), entry[flag], "value", sources) is True]
+        out = {"title": entry["title"], "flags": tuple(flags)}
         for key in LISTS:
             values = [_sourced("%s.%s" % (name, key), item, "value", sources) for item in entry.get(key, [])]
-            if not all(isinstance(v, str) for v in values):
-                raise Mistake("%s.%s: quote numbers: %r" % (name, key, values))
+            if not all(isinstance(v, str) and WORD.match(v) for v in values):
+                raise Mistake("%s.%s: words only, numbers in quotes: %r" % (name, key, values))
             out[key] = tuple(values)
         for key in TABLES:
             table = {}
@@ -78,6 +94,8 @@ def load(document):
                 if not isinstance(ident, str) or not HEX4.match(ident):
                     raise Mistake("%s.%s: device id %r is not four lower-case hexadecimal digits in quotes" % (name, key, ident))
                 table[ident] = _sourced("%s.%s.%s" % (name, key, ident), item, "model", sources)
+                if not isinstance(table[ident], str) or not MODEL.match(table[ident]):
+                    raise Mistake("%s.%s.%s: model %r: letters, digits, blanks and _ . / ( ) - only" % (name, key, ident, table[ident]))
             out[key] = table
         twice = (set(out["devices"]) & set(out["excluded"])) | (set(out["devices"]) & set(out["bridges"]))
         if twice:
@@ -90,29 +108,21 @@ def load(document):
     return plain
 
 
-def _text(value):
-    if isinstance(value, bool):
-        return repr(value)
-    if isinstance(value, str):
-        return '"%s"' % value.replace("\\", "\\\\").replace('"', '\\"')
-    return "(%s)" % (", ".join(_text(v) for v in value) + ("," if len(value) == 1 else ""))
+def _lines(name, entry):
+    yield "%s: %s" % (name, entry["title"])
+    for key in ("flags", *LISTS):
+        if entry[key]:
+            yield "%s %s" % (key, " ".join(entry[key]))
+    for key, mark in (("bridges", "+"), ("excluded", "-"), ("devices", "")):
+        models = {}
+        for ident in sorted(entry[key]):
+            models.setdefault(entry[key][ident], []).append(ident)
+        for model, idents in models.items():
+            yield "%s%s %s" % (mark, ",".join(idents), model)
 
 
 def render(document):
-    lines = ["MANUFACTURERS = {"]
-    for name, entry in load(document).items():
-        lines.append('    "%s": {' % name)
-        for key in OTHER + FLAGS + LISTS:
-            lines.append('        "%s": %s,' % (key, _text(entry[key])))
-        for key in TABLES:
-            if entry[key]:
-                rows = "".join("%s %s\n" % (ident, entry[key][ident]) for ident in sorted(entry[key]))
-                lines.append('        "%s": _table("""\n%s"""),' % (key, rows))
-            else:
-                lines.append('        "%s": {},' % key)
-        lines.append("    },")
-    lines.append("}")
-    return HEADER + "\n".join(lines) + "\n" + FOOTER
+    return HEADER + "".join(line + "\n" for name, entry in load(document).items() for line in _lines(name, entry)) + FOOTER
 
 
 def main(arguments):

@@ -11,7 +11,6 @@ import pathlib
 
 import pytest
 import yaml
-
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import registry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -53,6 +52,10 @@ def test_the_nine_of_the_collection_come_first():
     assert tuple(registry.MANUFACTURERS)[:9] == FIRST_CLASS
 
 
+def test_nothing_of_the_source_is_lost(generator, document):
+    assert generator.load(document) == registry.MANUFACTURERS
+
+
 @pytest.mark.parametrize(
     "vendor, device, manufacturer, model",
     [
@@ -79,7 +82,9 @@ def test_device_ids(vendor, device, manufacturer, model):
         (("manufacturers", "amd", "devices", "74a1"), {"model": "X", "source": "nowhere"}, "'nowhere' is not in"),
         (("manufacturers", "amd", "devices", "74A1"), {"model": "X", "source": "ids"}, "not four lower-case"),
         (("manufacturers", "amd", "vendors"), [{"value": "10de", "source": "ids"}], "also that of nvidia"),
-        (("manufacturers", "amd", "vendors"), [{"value": 1002, "source": "ids"}], "quote numbers"),
+        (("manufacturers", "amd", "vendors"), [{"value": 1002, "source": "ids"}], "numbers in quotes"),
+        (("manufacturers", "amd", "modules"), [{"value": "two words", "source": "ids"}], "words only"),
+        (("manufacturers", "amd", "devices", "74a1"), {"model": 'X"""', "source": "ids"}, "letters, digits"),
         (("manufacturers", "amd", "modles"), [], "unknown keys"),
         (("manufacturers", "nvidia", "excluded"), {"2330": {"model": "X", "source": "ids"}}, "in two tables"),
     ],

@@ -5,29 +5,18 @@
 
 from __future__ import annotations
 
-
-def _table(text):
-    """ "20b0 A100 SXM4 40GB" per line -> {device id: model}."""
-    return dict(line.split(" ", 1) for line in text.splitlines() if line)
-
-
-MANUFACTURERS = {
-    "nvidia": {
-        "title": "NVIDIA",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("10de",),
-        "classes": ("0300", "0302", "0380", "12"),
-        "bridge_classes": ("0680",),
-        "modules": ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem", "nouveau"),
-        "device_nodes": ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/nvidia-uvm"),
-        "bridges": _table("""
-1ac1 V100 NVSwitch
-1af1 A100 NVSwitch
-22a3 H100 NVSwitch
-"""),
-        "excluded": {},
-        "devices": _table("""
+# Text, because every KiB of it costs time on each node: NAME: TITLE, then lists, then device ids with their model (+ bridge, - not an accelerator).
+_TEXT = """
+nvidia: NVIDIA
+flags first_class
+vendors 10de
+classes 0300 0302 0380 12
+bridge_classes 0680
+modules nvidia nvidia_uvm nvidia_modeset nvidia_drm nvidia_peermem nouveau
+device_nodes /dev/nvidia[0-9]* /dev/nvidiactl /dev/nvidia-uvm
++1ac1 V100 NVSwitch
++1af1 A100 NVSwitch
++22a3 H100 NVSwitch
 15f7 Tesla P100 PCIe 12GB
 15f8 Tesla P100 PCIe 16GB
 15f9 Tesla P100 SXM2 16GB
@@ -42,7 +31,7 @@ MANUFACTURERS = {
 1e30 Quadro RTX 6000/8000
 1eb8 Tesla T4
 20b0 A100 SXM4 40GB
-20b1 A100 PCIe 40GB
+20b1,20f1 A100 PCIe 40GB
 20b2 A100 SXM4 80GB
 20b3 A100 SXM 64GB
 20b5 A100 PCIe 80GB
@@ -50,7 +39,6 @@ MANUFACTURERS = {
 20b8 A100X
 20b9 A30X
 20bd A800 SXM4 40GB
-20f1 A100 PCIe 40GB
 20f3 A800 SXM4 80GB
 20f5 A800 PCIe 80GB
 20f6 A800 PCIe 40GB
@@ -61,8 +49,7 @@ MANUFACTURERS = {
 2235 A40
 2236 A10
 2237 A10G
-230c H20 NVL16
-230e H20 NVL16
+230c,230e H20 NVL16
 2313 H100 CNX
 2321 H100 NVL 94GB
 2322 H800 PCIe
@@ -89,17 +76,15 @@ MANUFACTURERS = {
 26b2 RTX 5000 Ada Generation
 26b3 RTX 5880 Ada Generation
 26b5 L40
-26b7 L20
+26b7,26ba L20
 26b8 L40G
 26b9 L40S
-26ba L20
 27b6 L2
 27b8 L4
 2901 B200
 2909 HGX B200 168GB
-2920 B100
+2920,29bc B100
 2941 GB200
-29bc B100
 2b85 GeForce RTX 5090
 2b87 GeForce RTX 5090 D
 2bb1 RTX PRO 6000 Blackwell Workstation Edition
@@ -109,28 +94,18 @@ MANUFACTURERS = {
 2e12 GB10
 3182 B300 SXM6 AC
 31a1 GB300 MaxQ
-31c2 GB300
-31c3 GB300
-"""),
-    },
-    "amd": {
-        "title": "AMD",
-        "first_class": True,
-        "internal_switch": True,
-        "vendors": ("1002",),
-        "classes": ("0302", "12"),
-        "bridge_classes": (),
-        "modules": ("amdgpu",),
-        "device_nodes": ("/dev/kfd", "/dev/dri/card[0-9]*", "/dev/dri/renderD[0-9]*"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+31c2,31c3 GB300
+amd: AMD
+flags first_class internal_switch
+vendors 1002
+classes 0302 12
+modules amdgpu
+device_nodes /dev/kfd /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 66a0 Radeon Instinct
 66a1 Radeon Pro VII / Instinct MI50 32GB
 6860 Instinct MI25
 6864 Radeon Pro V340 / Instinct MI25x2
-738c Instinct MI100
-738e Instinct MI100
+738c,738e Instinct MI100
 73a1 Radeon Pro V620
 73a3 Radeon Pro W6800
 73a5 Radeon RX 6950 XT
@@ -143,112 +118,64 @@ MANUFACTURERS = {
 74a1 Instinct MI300X
 74a2 Instinct MI308X
 74a5 Instinct MI325X
-74a9 Instinct MI300X HF
+74a9,74bd Instinct MI300X HF
 74b5 Instinct MI300X VF
 74b9 Instinct MI325X VF
-74bd Instinct MI300X HF
 75a0 Instinct MI350X
 75a3 Instinct MI355X
 75a8 Instinct MI350P
-"""),
-    },
-    "ascend": {
-        "title": "Huawei Ascend",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("19e5",),
-        "classes": ("12",),
-        "bridge_classes": (),
-        "modules": ("drv_pcie",),
-        "device_nodes": ("/dev/davinci[0-9]*", "/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc"),
-        "bridges": {},
-        "excluded": _table("""
-1711 iBMC graphics
-a127 HiSilicon SDI accelerator
-a250 Kunpeng ZIP engine
-a251 Kunpeng ZIP engine (virtual function)
-a255 Kunpeng SEC engine
-a256 Kunpeng SEC engine (virtual function)
-a258 Kunpeng HPRE engine
-a259 Kunpeng HPRE engine (virtual function)
-a25a Kunpeng RDE engine
-a25b Kunpeng RDE engine (virtual function)
-"""),
-        "devices": _table("""
+ascend: Huawei Ascend
+flags first_class
+vendors 19e5
+classes 12
+modules drv_pcie
+device_nodes /dev/davinci[0-9]* /dev/davinci_manager /dev/devmm_svm /dev/hisi_hdc
+-1711 iBMC graphics
+-a127 HiSilicon SDI accelerator
+-a250 Kunpeng ZIP engine
+-a251 Kunpeng ZIP engine (virtual function)
+-a255 Kunpeng SEC engine
+-a256 Kunpeng SEC engine (virtual function)
+-a258 Kunpeng HPRE engine
+-a259 Kunpeng HPRE engine (virtual function)
+-a25a Kunpeng RDE engine
+-a25b Kunpeng RDE engine (virtual function)
 d100 Ascend 310
 d500 Ascend 310P
 d801 Ascend 910A / 910 Pro
 d802 Ascend 910B / 910C
-"""),
-    },
-    "cambricon": {
-        "title": "Cambricon",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("cabc",),
-        "classes": ("0302", "12"),
-        "bridge_classes": (),
-        "modules": ("cambricon_drv", "cambricon_peermem", "cambricon_gdrdrv"),
-        "device_nodes": ("/dev/cambricon_dev[0-9]*", "/dev/cambricon_ctl", "/dev/cambricon_ipcm[0-9]*"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+cambricon: Cambricon
+flags first_class
+vendors cabc
+classes 0302 12
+modules cambricon_drv cambricon_peermem cambricon_gdrdrv
+device_nodes /dev/cambricon_dev[0-9]* /dev/cambricon_ctl /dev/cambricon_ipcm[0-9]*
 0100 MLU100
-0201 MLU270 VF
-0220 MLU220
-0228 MLU220
+0201,0271 MLU270 VF
+0220,0228 MLU220
 0270 MLU270
-0271 MLU270 VF
-0290 MLU290
-0291 MLU290
-0320 CE3226
-0328 CE3226
-0365 MLU365
-0366 MLU365
-0370 MLU370
-0371 MLU370
+0290,0291 MLU290
+0320,0328 CE3226
+0365,0366 MLU365
+0370,0371 MLU370
 0379 MLU370 (development)
-0560 MLU590 family
-0561 MLU590 family
-0570 MLU590 family
-0571 MLU590 family
-0580 MLU590 family
-0581 MLU590 family
-0585 MLU590 family
-0586 MLU590 family
-0590 MLU590
-0591 MLU590
+0560,0561,0570,0571,0580,0581,0585,0586 MLU590 family
+0590,0591 MLU590
 0599 MLU590 (development)
-"""),
-    },
-    "hygon": {
-        "title": "Hygon DCU",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("1d94",),
-        "classes": ("0302", "0380", "12"),
-        "bridge_classes": (),
-        "modules": ("hydcu", "hycu", "hy_extra", "hyttm", "hykcl"),
-        "device_nodes": ("/dev/kfd", "/dev/mkfd", "/dev/dri/card[0-9]*", "/dev/dri/renderD[0-9]*"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+hygon: Hygon DCU
+flags first_class
+vendors 1d94
+classes 0302 0380 12
+modules hydcu hycu hy_extra hyttm hykcl
+device_nodes /dev/kfd /dev/mkfd /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 55b7 Z100L
-55c7 Z200SM
-55d7 Z200SM
-61a7 K500SM
-61b7 K500SM
-61c7 K500SM
-61d7 K500SM
-61e7 K500SM
-61f7 K500SM
+55c7,55d7 Z200SM
+61a7,61b7,61c7,61d7,61e7,61f7 K500SM
 6210 K100_AI
-6211 K100 LC AI
-6212 K100 LC AI
+6211,6212 K100 LC AI
 62b7 K100
 62c7 K100-LC
-6310 BW200
-6311 BW200
+6310,6311 BW200
 631a BW1000_H
 6320 BW150
 6321 BW100_LC
@@ -261,56 +188,28 @@ d802 Ascend 910B / 910C
 6423 BW1500B
 6430 BW1100
 6431 BW1000_LC
-"""),
-    },
-    "iluvatar": {
-        "title": "Iluvatar CoreX",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("1e3e",),
-        "classes": ("0302", "12"),
-        "bridge_classes": (),
-        "modules": ("iluvatar",),
-        "device_nodes": ("/dev/iluvatar[0-9]*", "/dev/itrctl"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+iluvatar: Iluvatar CoreX
+flags first_class
+vendors 1e3e
+classes 0302 12
+modules iluvatar
+device_nodes /dev/iluvatar[0-9]* /dev/itrctl
 0002 MR-V100
-"""),
-    },
-    "metax": {
-        "title": "MetaX",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("9999",),
-        "classes": ("0300", "0302", "0380", "12"),
-        "bridge_classes": (),
-        "modules": ("metax",),
-        "device_nodes": ("/dev/mxcd", "/dev/mxnd", "/dev/mxgd", "/dev/dri/card[0-9]*", "/dev/dri/renderD[0-9]*"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+metax: MetaX
+flags first_class
+vendors 9999
+classes 0300 0302 0380 12
+modules metax
+device_nodes /dev/mxcd /dev/mxnd /dev/mxgd /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 0a01 C500
-"""),
-    },
-    "mthreads": {
-        "title": "Moore Threads",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("1ed5",),
-        "classes": ("0300", "0302", "0380", "12"),
-        "bridge_classes": (),
-        "modules": ("mtgpu", "mtvgpu_basic"),
-        "device_nodes": ("/dev/mtgpu.[0-9]*", "/dev/dri/card[0-9]*", "/dev/dri/renderD[0-9]*"),
-        "bridges": {},
-        "excluded": _table("""
-01ff HDMI/DP audio
-02ff HDMI/DP audio
-03ff HDMI/DP audio
-"""),
-        "devices": _table("""
-0100 MTT S10
-0101 MTT S10
+mthreads: Moore Threads
+flags first_class
+vendors 1ed5
+classes 0300 0302 0380 12
+modules mtgpu mtvgpu_basic
+device_nodes /dev/mtgpu.[0-9]* /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
+-01ff,02ff,03ff HDMI/DP audio
+0100,0101 MTT S10
 0102 MTT S30
 0105 MTT S50
 0106 MTT S60
@@ -323,41 +222,20 @@ d802 Ascend 910B / 910C
 0222 MTT S3000
 0225 MTT S3000E
 0301 MTT S90
-0323 MTT S4000
-0327 MTT S4000
-0328 MTT S4000
-"""),
-    },
-    "thead": {
-        "title": "T-Head PPU",
-        "first_class": True,
-        "internal_switch": False,
-        "vendors": ("1ded",),
-        "classes": ("0302",),
-        "bridge_classes": (),
-        "modules": ("alixpu", "alipci", "alixpu_peermem"),
-        "device_nodes": ("/dev/alixpu", "/dev/alixpu_ctl", "/dev/alixpu_ppu[0-9]*"),
-        "bridges": {},
-        "excluded": _table("""
-107f Elastic RDMA adapter
-5007 Elastic RDMA adapter
-"""),
-        "devices": _table("""
+0323,0327,0328 MTT S4000
+thead: T-Head PPU
+flags first_class
+vendors 1ded
+classes 0302
+modules alixpu alipci alixpu_peermem
+device_nodes /dev/alixpu /dev/alixpu_ctl /dev/alixpu_ppu[0-9]*
+-107f,5007 Elastic RDMA adapter
 6001 PPU
-"""),
-    },
-    "gaudi": {
-        "title": "Intel Gaudi",
-        "first_class": False,
-        "internal_switch": False,
-        "vendors": ("1da3",),
-        "classes": ("12",),
-        "bridge_classes": (),
-        "modules": ("habanalabs", "habanalabs_cn", "habanalabs_en", "habanalabs_ib"),
-        "device_nodes": ("/dev/accel/accel[0-9]*", "/dev/hl[0-9]*"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+gaudi: Intel Gaudi
+vendors 1da3
+classes 12
+modules habanalabs habanalabs_cn habanalabs_en habanalabs_ib
+device_nodes /dev/accel/accel[0-9]* /dev/hl[0-9]*
 0001 Goya
 0030 Greco
 1000 Gaudi
@@ -365,37 +243,18 @@ d802 Ascend 910B / 910C
 1020 Gaudi2
 1060 Gaudi3
 1063 Gaudi3 add-in card
-"""),
-    },
-    "kunlunxin": {
-        "title": "Kunlunxin",
-        "first_class": False,
-        "internal_switch": False,
-        "vendors": ("1d22",),
-        "classes": ("12",),
-        "bridge_classes": (),
-        "modules": ("kunlun", "kunlun_peermem"),
-        "device_nodes": ("/dev/xpu[0-9]*", "/dev/xpuctrl"),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+kunlunxin: Kunlunxin
+vendors 1d22
+classes 12
+modules kunlun kunlun_peermem
+device_nodes /dev/xpu[0-9]* /dev/xpuctrl
 3684 Kunlun
 3685 Kunlun2
 3686 P800
-"""),
-    },
-    "enflame": {
-        "title": "Enflame",
-        "first_class": False,
-        "internal_switch": False,
-        "vendors": ("1e36",),
-        "classes": ("12",),
-        "bridge_classes": (),
-        "modules": (),
-        "device_nodes": ("/dev/gcu[0-9]*",),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+enflame: Enflame
+vendors 1e36
+classes 12
+device_nodes /dev/gcu[0-9]*
 0001 CloudBlazer T10
 0002 CloudBlazer T11
 0003 CloudBlazer T10 (QSFP-DD)
@@ -405,67 +264,52 @@ d802 Ascend 910B / 910C
 0024 CloudBlazer T21 64GB
 8001 CloudBlazer I20
 8011 CloudBlazer I10
-8031 CloudBlazer S6
-8032 CloudBlazer S6
+8031,8032 CloudBlazer S6
 c031 CloudBlazer S30
 c032 CloudBlazer S90
 c033 CloudBlazer S60G
 c035 CloudBlazer S60
 c041 CloudBlazer L300
 c042 CloudBlazer L600
-"""),
-    },
-    "biren": {
-        "title": "Biren",
-        "first_class": False,
-        "internal_switch": False,
-        "vendors": ("1ee0",),
-        "classes": ("0302", "12"),
-        "bridge_classes": (),
-        "modules": (),
-        "device_nodes": ("/dev/biren/card_[0-9]*",),
-        "bridges": {},
-        "excluded": {},
-        "devices": {},
-    },
-    "tenstorrent": {
-        "title": "Tenstorrent",
-        "first_class": False,
-        "internal_switch": False,
-        "vendors": ("1e52",),
-        "classes": ("12",),
-        "bridge_classes": (),
-        "modules": ("tenstorrent",),
-        "device_nodes": ("/dev/tenstorrent/[0-9]*",),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+biren: Biren
+vendors 1ee0
+classes 0302 12
+device_nodes /dev/biren/card_[0-9]*
+tenstorrent: Tenstorrent
+vendors 1e52
+classes 12
+modules tenstorrent
+device_nodes /dev/tenstorrent/[0-9]*
 401e Wormhole
 b140 Blackhole
 faca Grayskull
-"""),
-    },
-    "neuron": {
-        "title": "AWS Neuron",
-        "first_class": False,
-        "internal_switch": False,
-        "vendors": ("1d0f",),
-        "classes": (),
-        "bridge_classes": (),
-        "modules": ("neuron",),
-        "device_nodes": ("/dev/neuron[0-9]*",),
-        "bridges": {},
-        "excluded": {},
-        "devices": _table("""
+neuron: AWS Neuron
+vendors 1d0f
+modules neuron
+device_nodes /dev/neuron[0-9]*
 7064 Inferentia
 7164 Trainium
 7264 Inferentia2
 7364 Trainium2
-7564 Trainium3
-7565 Trainium3
-"""),
-    },
-}
+7564,7565 Trainium3
+"""
 
+
+def _load(text):
+    table, entry = {}, {}
+    for line in text.split("\n"):
+        word, _blank, rest = line.partition(" ")
+        if word.endswith(":"):
+            entry = table[word[:-1]] = {"title": rest, "bridges": {}, "excluded": {}, "devices": {}}
+            entry.update(dict.fromkeys(("flags", "vendors", "classes", "bridge_classes", "modules", "device_nodes"), ()))
+        elif word in entry:
+            entry[word] = tuple(rest.split())
+        elif word:
+            models = entry[{"+": "bridges", "-": "excluded"}.get(word[0], "devices")]
+            models.update(dict.fromkeys(word.lstrip("+-").split(","), rest))
+    return table
+
+
+MANUFACTURERS = _load(_TEXT)
 BY_VENDOR = {vendor: name for name, entry in MANUFACTURERS.items() for vendor in entry["vendors"]}
-FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if entry["first_class"])
+FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if "first_class" in entry["flags"])

@@ -215,7 +215,7 @@ def scan(host, manufacturers=None):
         elif role == OTHER:
             found["pcie"] = found["upstream"] = not_applicable("not an accelerator")
         else:
-            found["pcie"], found["upstream"] = _ends(host, address, entry["internal_switch"], vendors, ports)
+            found["pcie"], found["upstream"] = _ends(host, address, "internal_switch" in entry["flags"], vendors, ports)
         section["devices"].append(found)
         if role == ACCELERATOR:
             section["counts"][name] += 1

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Machine, board, firmware from /sys/class/dmi/id (SMBIOS), else the device tree. Serial numbers need root."""
+
+from __future__ import annotations
+
+import re
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, unknown
+
+DMI = "/sys/class/dmi/id"
+TREE = "/proc/device-tree"
+
+# What firmware ships where nobody filled in a value.
+_PLACEHOLDER = re.compile(
+    r"(?:to be filled.*|default( string)?|(not )?(specified|provided|available|applicable|defined|present|set)|none|n/?a|null|unknown|undefined|invalid|empty"
+    r"|o\.?e\.?m\.?|(system|chassis|board|base ?board|mb|product)[ -]?(serial( number)?|manufacturer|product name|name|version|sku( number)?|family)"
+    r"|sku( number)?|serial( number)?|type\dproductconfigid|asset.*|0?123456789.*|x{3,}|[0x.:\s*?-]*|f{6,})\Z",
+    re.IGNORECASE,
+)
+_FIELDS = {
+    "system": {"vendor": "sys_vendor", "product": "product_name", "serial": "product_serial", "sku": "product_sku", "family": "product_family"},
+    "board": {"vendor": "board_vendor", "product": "board_name", "version": "board_version", "serial": "board_serial"},
+    "bios": {"vendor": "bios_vendor", "version": "bios_version", "date": "bios_date"},
+}
+
+
+def clean(text, where):
+    """A firmware text as a fact; placeholders are unknown."""
+    words = " ".join(text.replace("\0", " ").split())
+    if not words:
+        return unknown("%s: empty" % where)
+    if _PLACEHOLDER.match(words):
+        return unknown("%s: placeholder %r" % (where, words[:60]))
+    return words[:200]
+
+
+def _field(host, path):
+    answer = host.read_text(path, 4096)
+    return clean(answer.value, path) if answer.ok else unknown(answer.reason)
+
+
+def read(host):
+    """{system, board, bios}."""
+    facts = {group: {key: _field(host, "%s/%s" % (DMI, name)) for key, name in fields.items()} for group, fields in _FIELDS.items()}
+    if not is_known(facts["system"]["product"]) and host.exists(DMI).value is False:
+        # Machines without SMBIOS (POWER, Arm boards): the flattened device tree's root node.
+        for key, name in (("product", "model"), ("serial", "serial-number"), ("serial", "system-id")):
+            answer = host.read_text("%s/%s" % (TREE, name), 4096)
+            if answer.status != ABSENT and not is_known(facts["system"][key]):
+                facts["system"][key] = clean(answer.value, "%s/%s" % (TREE, name)) if answer.ok else unknown(answer.reason)
+    return facts
