@@ -38,7 +38,7 @@ def _load(text):
         word, _blank, rest = line.partition(" ")
         if word.endswith(":"):
             entry = table[word[:-1]] = {"title": rest, "bridges": {}, "excluded": {}, "devices": {}}
-            entry.update({key: () for key in ("flags", "vendors", "classes", "bridge_classes", "modules", "device_nodes")})
+            entry.update(dict.fromkeys(("flags", "vendors", "classes", "bridge_classes", "modules", "device_nodes"), ()))
         elif word in entry:
             entry[word] = tuple(rest.split())
         elif word:

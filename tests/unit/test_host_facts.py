@@ -25,7 +25,8 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 CPUINFO = (
     "processor\t: 0\nvendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC  9654 96-Core Processor\nphysical id\t: 0\nflags\t\t: fpu vme sse\n\nprocessor\t: 1\n"
 )
-MEMINFO = "MemTotal:       2113413120 kB\nMemFree:         1000000 kB\nMemAvailable:   2057833168 kB\nHugePages_Total:      20\nHugePages_Free:       18\nHugepagesize:    1048576 kB\n"
+MEMINFO = "MemTotal:       2113413120 kB\nMemFree:         1000000 kB\nMemAvailable:   2057833168 kB\nHugePages_Total:      20\n"
+MEMINFO += "HugePages_Free:       18\nHugepagesize:    1048576 kB\n"
 TRACKING = "C0A80001,192.168.0.1,3,1764435600.1,-0.000012,0.00006,0.0001,20.8,0.003,0.3,0.001,0.02,65.2,"
 
 
@@ -39,7 +40,7 @@ def server():
     files = {
         "/proc/cpuinfo": CPUINFO,
         "/proc/meminfo": MEMINFO,
-        "/proc/cmdline": "BOOT_IMAGE=/vmlinuz root=UUID=1 ro iommu=pt ds=nocloud;password=s3cr3t,seedfrom=http://u:pw@h/ REGISTRY_TOKEN=abc\n",
+        "/proc/cmdline": "BOOT_IMAGE=/vmlinuz root=UUID=1 ro ds=nocloud;password=s3cr3t,seedfrom=http://u:pw@h/ REGISTRY_TOKEN=abc\n",
         "/proc/uptime": "3600.25 7000.00\n",
         "/proc/sys/kernel/numa_balancing": "0\n",
         "/etc/os-release": 'NAME="Ubuntu"\nID=ubuntu\nVERSION_ID="24.04"\nPRETTY_NAME="Ubuntu 24.04.2 LTS"\n',
@@ -106,7 +107,7 @@ def test_a_whole_server():
         "kernel": {
             "release": "6.8.0-79-generic",
             "version": "#79-Ubuntu SMP",
-            "command_line": "BOOT_IMAGE=/vmlinuz root=UUID=1 ro iommu=pt ds=nocloud;password=(redacted),seedfrom=http://(redacted)@h/ REGISTRY_TOKEN=(redacted)",
+            "command_line": "BOOT_IMAGE=/vmlinuz root=UUID=1 ro ds=nocloud;password=(redacted),seedfrom=http://(redacted)@h/ REGISTRY_TOKEN=(redacted)",
             "architecture": "x86_64",
             "boot_time": "2025-11-29T07:06:40Z",
         },
@@ -143,13 +144,14 @@ def test_nothing_recorded_is_all_unknown():
 
 
 @pytest.mark.parametrize(
-    "entry", [{"error": "EACCES"}, {"hang": True}, {"error": "EIO"}, {"dir": []}, {"device": "char"}, "", "\0\xff garbage [", "-1", "9" * 400, {"absent": True}]
+    "entry",
+    [{"error": "EACCES"}, {"hang": True}, {"error": "EIO"}, {"dir": []}, {"device": "char"}, "", "\0\xff garbage [", "-1", "9" * 5000, {"absent": True}],
 )
 def test_any_garbage_gives_a_document(entry):
     whole = server()
     for path in whole:
         section = host_facts.collect(replay(dict(whole, **{path: entry}), [CHRONY], **HOST))
-        json.dumps(section)
+        json.dumps(section, allow_nan=False)
         assert set(section) == set(host_facts.collect(replay()))
 
 
@@ -310,7 +312,7 @@ def test_the_kernel_flag_when_chrony_does_not_tell(chrony, word, synchronized):
 @pytest.mark.parametrize("kernel_answer", [{"missing": True}, {"rc": 1, "stderr": "no bus"}, {"rc": 0, "stdout": "what?"}, {"hang": True}])
 def test_time_that_nobody_tells_is_unknown(kernel_answer):
     facts = time_sync.read(replay(commands=[MISSING, dict(kernel_answer, argv=time_sync.TIMEDATECTL)]))
-    assert {list(value)[0] for value in facts.values()} == {"unknown"}
+    assert {next(iter(value)) for value in facts.values()} == {"unknown"}
 
 
 @pytest.mark.parametrize("text", ["1\n", "0\n"])

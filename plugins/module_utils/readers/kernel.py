@@ -41,9 +41,9 @@ def numa_balancing(host):
 
 def uptime(host):
     answer = host.read_line("/proc/uptime")
-    found = _UPTIME.match(answer.value) if answer.ok else None
     if not answer.ok:
         return unknown(answer.reason)
+    found = _UPTIME.match(answer.value)
     return float(found.group()) if found else unknown("/proc/uptime: not understood: %r" % answer.value[:40])
 
 
