@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import devices
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import bus, consistency, detection, devices, host, memory, rows
 
-FILES = (devices,)
+FILES = (bus, consistency, detection, devices, host, memory, rows)
 
 
 def load():

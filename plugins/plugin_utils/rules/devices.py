@@ -1,32 +1,251 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules about one device: what the part itself says of its memory, links, temperature and state."""
+"""Rules about what a device says of itself: there, healthy, cool, at full power, not busy with something else."""
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import PASSED, Parameter, found, rule
+from statistics import median
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
+    NoAnswer,
+    Parameter,
+    expectation,
+    found,
+    not_applicable,
+    rule,
+    unknown,
+)
+
+_DEVICES = ("accelerators",)
+_NOTHING_TO_DO = ("none", "no_action", "no_action_required")
 
 
 @rule(
-    id="ecc-uncorrected",
+    id="device-lost",
     layer=1,
     level="fail",
-    title="No uncorrected memory error",
-    reads=("accelerators",),
+    title="The device answers",
+    reads=_DEVICES,
     scope="device",
-    remedy="Stop work on the device and reset it; when errors return, run the vendor's diagnostics and replace it.",
+    remedy="Reboot the node (a cold start when the device stays away); when it does not return, reseat or replace it.",
+)
+def device_lost(device, p):
+    try:
+        state = device.word("health", "state")
+    except NoAnswer as no:
+        # A tool without a word for health still shows that the device answers when any live value was read from it.
+        if any(device.maybe("number", *path) is not None for path in (("temperature_c", "core"), ("power_w", "draw"), ("memory_used_mib",))):
+            return PASSED
+        if device.maybe("number", "memory_mib") is not None:
+            return PASSED
+        return unknown("no live value was read from it: %s" % no.reason)
+    if state == "lost":
+        detail = device.maybe("text", "health", "detail") or "the tool reports it as lost"
+        return found("The device is lost: %s" % detail, state, expectation("ok", origin="vendor document"))
+    return PASSED
+
+
+@rule(
+    id="device-health",
+    layer=1,
+    level="fail",
+    title="The vendor's tool calls the device healthy",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Follow the vendor's guide for the state or code that its tool shows.",
+    follows=("device-lost",),
+)
+def device_health(device, p):
+    state = device.word("health", "state")
+    if state == "ok":
+        return PASSED
+    if state not in ("degraded", "failed", "lost"):
+        return unknown("health word not understood: %s" % state)
+    detail = device.maybe("text", "health", "detail") or "no detail given"
+    level = "warn" if state == "degraded" else None
+    return found("The vendor's tool calls it %s: %s" % (state, detail), state, expectation("ok", origin="vendor document"), level=level)
+
+
+@rule(
+    id="recovery-action",
+    layer=1,
+    level="fail",
+    title="The device asks for no recovery action",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Drain the node and do what the device asks for, then run this check again.",
+    follows=("device-lost", "row-remap-pending", "retired-pages-pending"),
+)
+def recovery_action(device, p):
+    action = device.word("recovery_action")
+    if action in _NOTHING_TO_DO:
+        return PASSED
+    return found("The device asks for: %s" % action.replace("_", " "), action, expectation("none", origin="vendor document: nvidia-smi: GPU Recovery Action"))
+
+
+@rule(
+    id="temperature-margin",
+    layer=1,
+    level="warn",
+    title="Temperature below the part's own limit",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Check fans, air flow, coolant and the seating of the heat sink; compare with the neighboring devices.",
     parameters={
-        "volatile": Parameter("int", 0, "errors", "vendor document: any uncorrected error since the driver was loaded has lost data"),
-        "aggregate": Parameter("int", None, "errors", "not judged unless the site says so: remapped rows and retired pages judge a part's history"),
+        "margin": Parameter("number", 5, "°C", "our choice: a part this near to its slowdown limit before any load will slow down under load"),
+        "limit": Parameter("number", None, "°C", "the part's own slowdown limit, as its tool reports it"),
+        "limit_memory": Parameter("number", None, "°C", "the part's own memory limit, as its tool reports it"),
     },
 )
-def ecc_uncorrected(device, p):
-    count = device.number("ecc", "uncorrected_volatile")
-    if count > p.volatile:
-        return found("%d uncorrected memory errors since the driver was loaded" % count, count, p.expected("volatile"))
-    if p.aggregate is not None:
-        total = device.number("ecc", "uncorrected_aggregate")
-        if total > p.aggregate:
-            return found("%d uncorrected memory errors in the part's life" % total, total, p.expected("aggregate"))
+def temperature_margin(device, p):
+    outcomes = []
+    for part, limit in (("core", p.limit), ("memory", p.limit_memory)):
+        own = device.maybe("number", "temperature_c", "margin_core") if part == "core" and limit is None else None
+        try:
+            if own is None:
+                value = device.number("temperature_c", part)
+                bound = limit if limit is not None else device.number("temperature_c", "limit_%s" % part)
+                own = bound - value
+            observed = device.maybe("number", "temperature_c", part)
+        except NoAnswer as no:
+            # The core decides; memory counts where the part tells it.
+            if part == "core":
+                outcomes.append(unknown("%s; no limit to compare with" % no.reason) if no.outcome == "unknown" else not_applicable(no.reason))
+            continue
+        if own < p.margin:
+            level = None if own > 0 else "fail"
+            where = "Core" if part == "core" else "Memory"
+            text = "%s is %g °C below its limit" % (where, own) if own > 0 else "%s is at or above its limit" % where
+            outcomes.append(found(text, observed if observed is not None else own, p.expected("margin"), level=level))
+    return outcomes or PASSED
+
+
+@rule(
+    id="temperature-outlier",
+    layer=1,
+    level="warn",
+    title="No device is much hotter than its neighbors",
+    reads=_DEVICES,
+    scope="group",
+    remedy="Check the cooling of this one device: heat sink, coolant branch, blanking plates.",
+    parameters={"above_median": Parameter("number", 15, "°C", "suite: Infera preflight: node median + 15 °C, from 3 devices")},
+)
+def temperature_outlier(group, p):
+    read = [(d, d.maybe("number", "temperature_c", "core")) for d in group.packages]
+    read = [(d, t) for d, t in read if t is not None]
+    if len(read) < 3:
+        return not_applicable("%d temperatures: an outlier takes at least 3" % len(read))
+    middle = median(t for _d, t in read)
+    hot = [(d, t) for d, t in read if t >= middle + p.above_median]
+    return [
+        found(
+            "%g °C, %g above the median of its node" % (t, t - middle),
+            t,
+            p.expected("above_median", value=middle + p.above_median),
+            subject=(d.kind, d.id),
+        )
+        for d, t in hot
+    ] or PASSED
+
+
+@rule(
+    id="power-limit",
+    layer=1,
+    level="warn",
+    title="Power limit not below the part's default",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Set the power limit back to its default, or record the lower one as intended: accelerator_policy_power_limit_lowest.",
+    parameters={"lowest": Parameter("number", None, "W", "the part's own default limit, as its tool reports it")},
+)
+def power_limit(device, p):
+    limit = device.number("power_w", "limit")
+    lowest = p.lowest if p.lowest is not None else device.number("power_w", "limit_default")
+    if limit < lowest:
+        return found("Power is limited to %g W" % limit, limit, p.expected("lowest", value=lowest))
     return PASSED
+
+
+@rule(
+    id="persistence",
+    layer=1,
+    level="info",
+    title="The driver stays loaded when idle",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Enable the vendor's persistence daemon: it keeps start times short and settings in force.",
+)
+def persistence(device, p):
+    if device.flag("persistence"):
+        return PASSED
+    return found("Persistence is off", False, expectation(True, origin="vendor document: NVIDIA driver persistence"))
+
+
+@rule(
+    id="throttle-hardware",
+    layer=1,
+    level="fail",
+    title="Clocks are not held down by heat or power",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Check power supplies, their cables and the cooling of the node: the hardware itself holds the clocks down.",
+    parameters={
+        "reasons": Parameter(
+            "list",
+            ["hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"],
+            "",
+            "suite: Azure healthagent: throttle mask 0xE8 is an error",
+        )
+    },
+    follows=("temperature-margin",),
+)
+def throttle_hardware(device, p):
+    active = ["_".join(reason.lower().split()) for reason in device.texts("throttle", "active")]
+    bad = sorted(set(active) & set(p.reasons))
+    if bad:
+        return found("Clocks are held down: %s" % ", ".join(bad).replace("_", " "), ", ".join(bad), p.expected("reasons", value="none of them"))
+    return PASSED
+
+
+@rule(
+    id="foreign-processes",
+    layer=1,
+    level="info",
+    title="No process uses the device",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Expected on a node in service; on a node to be accepted, find out whose process it is.",
+    parameters={"most": Parameter("int", 0, "processes", "our choice: an idle node before acceptance")},
+)
+def foreign_processes(device, p):
+    count = device.number("processes")
+    if count > p.most:
+        return found("%d processes use the device" % count, count, p.expected("most"))
+    return PASSED
+
+
+@rule(
+    id="identity",
+    layer=1,
+    level="warn",
+    title="The device has an identity of its own",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Without a unique UUID or serial a swapped part cannot be told from the old one: have the vendor program it.",
+)
+def identity(device, p):
+    # A serial that two packages of one board share is a vendor fact; an equal UUID or PCI address is a fault.
+    for name in ("uuid", "pci"):
+        if device.maybe("text", "identity", name, "quality") == "duplicate":
+            value = device.maybe("text", "identity", name, "value") or ""
+            return found("Another device of this node has the same %s %s" % (name, value), value, expectation("unique", origin="this node"))
+    reasons = []
+    for name in ("uuid", "serial", "pci"):
+        try:
+            device.identifier(name)
+            return PASSED
+        except NoAnswer as no:
+            reasons.append(no.reason)
+    return unknown("; ".join(reasons))

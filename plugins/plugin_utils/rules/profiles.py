@@ -57,13 +57,14 @@ def _build(name, custom, seen=()):
     given = known[name]
     if not isinstance(given, dict) or not set(given) <= set(_KEYS):
         raise ProfileError("accelerator_profiles: %s: allowed keys: %s" % (name, ", ".join(_KEYS)))
-    base = _build(str(given["based_on"]), custom, seen + (name,)) if given.get("based_on") else Profile(name, (), frozenset(), ())
+    base = _build(str(given["based_on"]), custom, (*seen, name)) if given.get("based_on") else Profile(name, (), frozenset(), ())
     layers = given.get("layers", list(base.layers))
     if not isinstance(layers, list) or not all(isinstance(n, int) and n in LAYERS for n in layers):
         raise ProfileError("accelerator_profiles: %s: layers: found %r, allowed: a list of 1 to 5" % (name, layers))
-    required = set(base.required) | _select(name, "required", given.get("required", []))
     optional = _select(name, "optional", given.get("optional", []))
-    required -= optional  # a profile based on another may make a required rule optional
+    named = optional & {str(selector) for selector in given.get("optional", [])}
+    # A rule that is named outright among the optional ones is optional, even where the base requires it.
+    required = (set(base.required) | _select(name, "required", given.get("required", []))) - named
     return Profile(name, tuple(sorted(set(layers))), frozenset(required), tuple(sorted(required | optional | set(base.asked))))
 
 

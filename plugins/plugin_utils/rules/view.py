@@ -137,7 +137,7 @@ class Device(Facts):
 class Group(Facts):
     """One accelerators section: a manufacturer's devices on this node."""
 
-    __slots__ = ("manufacturer", "view", "devices", "packages")
+    __slots__ = ("devices", "manufacturer", "packages", "view")
 
     def __init__(self, manufacturer, data, view):
         super().__init__(data, "accelerators.%s" % manufacturer)
@@ -155,7 +155,7 @@ class Group(Facts):
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
-    __slots__ = ("node", "sections", "policy", "groups", "answered", "device_gaps", "_pci")
+    __slots__ = ("_pci", "answered", "device_gaps", "groups", "node", "policy", "sections")
 
     def __init__(self, node, sections, policy):
         self.node = node

@@ -1,0 +1,212 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Cohorts: nodes that should be alike, and what is not alike in them. Pure functions over fingerprints.
+
+A node's cohort is named by accelerator_cohort, else found from what the node is: system product, accelerator model on
+PCI and partition mode; never from the number of its accelerators, so a node that lost one stays among its peers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import NamedTuple
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES, NoAnswer, Outcome, expectation, found, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
+
+COHORT = "fleet cohort"
+SHOWN = 6  # nodes and groups named in one sentence
+
+
+class Nature(NamedTuple):
+    """What a node is, as far as cohorts go; None = not known."""
+
+    declared: str = ""  # accelerator_cohort
+    product: object = None
+    model: object = None  # PCI vendor:device of most of its accelerators, "none" without any
+    mode: object = None  # partition mode
+    name: object = None  # the model as its tool calls it
+
+
+class Cohort(NamedTuple):
+    name: str
+    nodes: tuple
+    why: str
+
+
+def nature(view):
+    """The Nature of a NodeView."""
+    product = model = mode = name = None
+    if view.answered:
+        try:
+            host = view.section("host")
+            product = " ".join(filter(None, (host.maybe("text", "system", "vendor"), host.maybe("text", "system", "product")))) or None
+        except NoAnswer:
+            product = None
+        model = _model(view)
+        packages = view.packages
+        if packages:
+            modes = Counter(_mode(d) for d in packages)
+            mode = _most(modes)
+            name = _most(Counter(d.name for d in packages if d.name))
+        if name is None:
+            name = _pci_name(view)
+    return Nature(view.policy.cohort, product, model, mode, name)
+
+
+def _model(view):
+    try:
+        entries = [e for group in view.pci().values() for e in group]
+    except NoAnswer:
+        names = Counter(d.name for d in view.packages if d.name)
+        return _most(names)
+    ids = Counter("%s:%s" % (e.maybe("text", "vendor") or "?", e.maybe("text", "device") or "?") for e in entries)
+    return _most(ids) or "none"
+
+
+def _pci_name(view):
+    try:
+        return _most(Counter(e.maybe("text", "model") or "" for group in view.pci().values() for e in group)) or None
+    except NoAnswer:
+        return None
+
+
+def _mode(device):
+    if device.maybe("flag", "partition", "enabled") is True:
+        return device.maybe("text", "partition", "profile") or device.maybe("text", "partition", "mode") or "partitioned"
+    try:
+        device.fact("partition")
+        return "whole"
+    except NoAnswer as no:
+        return "whole" if no.outcome == "not_applicable" else None
+
+
+def _most(counter):
+    """The most common key that is not None; of equals the first by name."""
+    keys = [k for k in counter if k]
+    return max(sorted(keys), key=lambda k: counter[k]) if keys else None
+
+
+def form(natures):
+    """(cohorts, reason by node without one). natures: node -> Nature."""
+    exact, loose, reasons = {}, [], {}
+    for node in sorted(natures):
+        n = natures[node]
+        if n.declared:
+            exact.setdefault(("declared", n.declared), []).append(node)
+        elif n.model is None and n.product is None:
+            reasons[node] = "in no cohort: the node did not say what it is"
+        elif n.model == "none":
+            reasons[node] = "in no cohort: no accelerator on PCI"
+        elif n.model is not None and n.product is not None and n.mode is not None:
+            exact.setdefault((n.product, n.model, n.mode), []).append(node)
+        else:
+            loose.append(node)
+    for node in loose:
+        # A node that could not say everything joins the one cohort that fits what it did say.
+        n = natures[node]
+        fits = [key for key in exact if len(key) == 3 and all(mine in (None, theirs) for mine, theirs in zip((n.product, n.model, n.mode), key, strict=True))]
+        if len(fits) == 1 or (fits and n.model is not None and n.product is not None):
+            exact[max(sorted(fits), key=lambda key: len(exact[key]))].append(node)
+        elif fits:
+            reasons[node] = "in no cohort: what it said of itself fits %d of them" % len(fits)
+        else:
+            exact.setdefault((n.product or "", n.model or "", n.mode or ""), []).append(node)
+    cohorts, taken = [], set()
+    for key in sorted(exact):
+        nodes = sorted(exact[key])
+        if len(key) == 2:
+            name, why = key[1], "accelerator_cohort"
+        else:
+            label = _most(Counter(natures[n].name or "" for n in nodes)) or key[1] or "unknown model"
+            parts = [key[0] or "unknown product", label] + ([key[2]] if key[2] not in ("", "whole") else [])
+            name, why = " / ".join(parts), "same system product, accelerator model and partition mode"
+        if name in taken:
+            name = "%s (%s)" % (name, key[1])
+        taken.add(name)
+        if len(nodes) == 1:
+            why += "; alone: nothing to compare with"
+        cohorts.append(Cohort(clean(name, 120), tuple(nodes), why))
+    return cohorts, reasons
+
+
+def compare(rule, cohort, prints, params):
+    """[(node, Outcome)] of one cohort rule. prints: node -> ("value", value) or (outcome, reason); params: node -> Params."""
+    results = []
+    values = {}
+    for node in cohort.nodes:
+        said, value = prints[node]
+        if said == "value":
+            values[node] = value
+        else:
+            results.append((node, Outcome(said, value)))
+    if len(cohort.nodes) == 1:
+        return results + [(node, not_applicable("alone in its cohort: nothing to compare with")) for node in values]
+    if len(values) == 1:
+        return results + [(node, unknown("no other node of the cohort told its value")) for node in values]
+    if rule.compare == "number":
+        return results + _numbers(rule, values, params)
+    return results + _texts(rule, values)
+
+
+def _texts(rule, values):
+    groups = {}
+    for node in sorted(values):
+        groups.setdefault(str(values[node]), []).append(node)
+    if len(groups) == 1:
+        return [(node, Outcome("passed")) for node in values]
+    ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    usual, most = ranked[0]
+    title = rule.title[0].lower() + rule.title[1:]
+    if len(most) * 2 > len(values):
+        results = []
+        for value, nodes in ranked:
+            for node in nodes:
+                if value == usual:
+                    results.append((node, Outcome("passed")))
+                else:
+                    summary = "Not the %s: %s, where %d of %d nodes have %s" % (title, _cut(value), len(most), len(values), _cut(usual))
+                    results.append((node, found(summary, value, expectation(usual, "", COHORT))))
+        return results
+    # No majority: none can be called odd. Everyone is told which groups there are, no one fails for it alone.
+    told = "; ".join("%s on %s" % (_cut(value), _names(nodes)) for value, nodes in ranked[:SHOWN])
+    summary = "The cohort is split, not the %s: %s" % (title, told)
+    level = "warn" if rule.level == "fail" else None
+    return [(node, found(summary, str(values[node]), expectation("one value", "", COHORT), level=level)) for node in sorted(values)]
+
+
+def _numbers(rule, values, params):
+    middle = median(values.values())
+    results = []
+    for node in sorted(values):
+        value, tolerance = values[node], params[node].tolerance_percent
+        if abs(value - middle) <= abs(middle) * tolerance / 100:
+            results.append((node, Outcome("passed")))
+        elif len(values) == 2:
+            told = "; ".join("%g on %s" % (values[n], n) for n in sorted(values))
+            results.append((node, found("The cohort is split: %s" % told, value, expectation("one value", "", COHORT))))
+        else:
+            direction = "below" if value < middle else "above"
+            summary = "%g is %.1f %% %s the cohort's median of %g" % (value, abs(value - middle) * 100 / abs(middle or 1), direction, middle)
+            results.append((node, found(summary, value, params[node].expected("tolerance_percent", value=middle))))
+    return results
+
+
+def _cut(value):
+    return value if len(value) <= 80 else value[:77] + "..."
+
+
+def _names(nodes):
+    return ", ".join(nodes[:SHOWN]) + (" and %d more" % (len(nodes) - SHOWN) if len(nodes) > SHOWN else "")
+
+
+def same_nodes(found_on):
+    """Rules whose differences always come together: rule -> earlier rules with exactly the same odd nodes. found_on: rule -> nodes."""
+    together = {}
+    for name in sorted(found_on):
+        causes = [other for other in RULES[name].follows if found_on.get(other) == found_on[name]]
+        if causes:
+            together[name] = causes
+    return together

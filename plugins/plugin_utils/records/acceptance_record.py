@@ -1,0 +1,246 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The acceptance record of a node, and the short facts of it that a fleet report shows.
+
+A record is the template of the five-layer acceptance: each field a fact, or unknown with its reason. Its first part is
+made while the node's report is in memory; the result is appended when the whole fleet has been compared.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean
+
+SCHEMA = "fleetproof.accelerator/record/v1"
+_NOTHING = Facts({})
+_LATER = "no section of this run speaks of it"
+
+
+def get(facts, *path):
+    """The plain value at path, or the fact that says why there is none."""
+    try:
+        return _plain(facts.fact(*path))
+    except NoAnswer as no:
+        return {no.outcome: no.reason}
+
+
+def _plain(value, depth=0):
+    """A value of a report that may be written down: texts cleaned, numbers within reason, nothing deep."""
+    kind = type(value)
+    if kind is str:
+        return clean(value)
+    if kind is bool or value is None:
+        return value
+    if kind is int or kind is float:
+        return value if -LARGEST < value < LARGEST else {"unknown": "not a number within reason"}
+    if depth > 3:
+        return {"unknown": "nested too deeply"}
+    if kind is dict:
+        return {clean(str(k), 80): _plain(v, depth + 1) for k, v in list(value.items())[:64]}
+    return [_plain(v, depth + 1) for v in value[:256]]
+
+
+def words(value):
+    """A fact as one word or sentence: `unknown: reason`, `n/a: reason`, or the value."""
+    if type(value) is dict:
+        for key, word in (("unknown", "unknown"), ("not_applicable", "n/a"), ("not_run", "not run")):
+            if key in value:
+                return "%s: %s" % (word, value[key])
+    return value
+
+
+def _section(view, name):
+    try:
+        return view.section(name), None
+    except NoAnswer as no:
+        return _NOTHING, {"unknown": no.reason}
+
+
+def _from(view, name):
+    """A reader of one section: a function of a path; every path is unknown with the section's reason where it was not read."""
+    facts, problem = _section(view, name)
+    return lambda *path: problem if problem else get(facts, *path)
+
+
+def _joined(values):
+    """One sentence of several facts; unknown as soon as one of them is."""
+    for value in values:
+        if type(value) is dict:
+            return value
+    return " ".join(str(v) for v in values)
+
+
+def accelerators_text(view):
+    """`8x NVIDIA H100 80GB HBM3`, or the fact that says why not."""
+    counted = Counter((d.name or "unnamed %s" % d.manufacturer) for d in view.packages)
+    if counted:
+        return ", ".join("%dx %s" % (n, name) for name, n in sorted(counted.items()))
+    for gap in view.device_gaps:
+        return {gap.outcome: gap.reason}
+    return {"unknown": "no accelerator was read"}
+
+
+def facts(view):
+    """The facts of one line that a fleet report shows."""
+    host = _from(view, "host")
+    drivers = [get(group, "driver", "version") for group in view.groups if group.packages or group.state != "not-declared"]
+    return {
+        "system": words(_joined([host("system", "vendor"), host("system", "product")])),
+        "serial": words(host("system", "serial")),
+        "os": words(_joined([host("os", "id"), host("os", "version")])),
+        "kernel": words(host("kernel", "release")),
+        "bios": words(host("bios", "version")),
+        "bmc": words(host("bmc", "version")),
+        "cpu": words(host("cpu", "model")),
+        "memory_mib": words(host("memory", "total_mib")),
+        "accelerators": words(accelerators_text(view)),
+        "driver": words(drivers[0] if len(drivers) == 1 else _joined(drivers) if drivers else {"unknown": "no accelerator was read"}),
+    }
+
+
+def devices(view):
+    """The packages of a node as a fleet report lists them."""
+    return [_device(d) for d in view.packages]
+
+
+def _device(d):
+    identity = d.data.get("identity")
+    identity = Facts(identity) if type(identity) is dict else _NOTHING
+    return {
+        "id": d.id,
+        "name": d.name or "unnamed",
+        "kind": d.kind,
+        "pci": words(get(identity, "pci", "value")),
+        "serial": words(get(identity, "serial", "value")),
+        "uuid": words(get(identity, "uuid", "value")),
+        "memory_mib": words(get(d, "memory_mib")),
+        "temperature_c": words(get(d, "temperature_c", "core")),
+        "power_w": words(get(d, "power_w", "draw")),
+        "ecc_uncorrected": words(get(d, "ecc", "uncorrected_volatile")),
+        "pcie": _pcie(d),
+        "links": _links(d),
+        "health": _health(d),
+    }
+
+
+def _pcie(d):
+    width = get(d, "pcie", "width_current")
+    most = d.maybe("number", "pcie", "width_max")
+    best = d.maybe("number", "pcie", "generation_max")
+    if type(width) is dict:
+        return words(width)
+    return "x%s%s%s" % (width, "" if most in (None, width) else " of x%g" % most, "" if best is None else " gen %g" % best)
+
+
+def _links(d):
+    total = get(d, "links", "total")
+    if type(total) is dict:
+        return words(total)
+    up = d.maybe("number", "links", "up")
+    return "%s of %s %s up" % ("?" if up is None else "%g" % up, total, d.maybe("text", "links", "kind") or "links")
+
+
+def _health(d):
+    state = get(d, "health", "state")
+    if type(state) is dict:
+        return words(state)
+    detail = d.maybe("text", "health", "detail")
+    return "%s: %s" % (state, detail) if detail else state
+
+
+def body(view, head):
+    """The first part of the record. head: run_id, collection_version, profile, created."""
+    host = _from(view, "host")
+    listed = devices(view)
+    kernel = host("kernel", "release")
+    document = {
+        "schema": SCHEMA,
+        "node": view.node,
+        **head,
+        "hardware": {"sku": _joined([host("system", "vendor"), host("system", "product")]), "serial": host("system", "serial")},
+        "firmware": {
+            "bmc": host("bmc", "version"),
+            "bios": host("bios", "version"),
+            "accelerator": _firmware(view),
+            "nic": {"unknown": _LATER},
+        },
+        "operating_system": host("os", "name"),
+        "kernel": kernel,
+        "kernel_command_line": host("kernel", "command_line"),
+        "container_runtime": {"unknown": _LATER},
+        "kubelet": {"unknown": _LATER},
+        "accelerator_driver": {group.manufacturer: _driver(group) for group in view.groups if group.devices} or _why_none(view),
+        "device_plugin": {"unknown": _LATER},
+        "nic_driver": {"unknown": _LATER},
+        "accelerators": {
+            "expected": {"not_applicable": "accelerator_expected_count is not set"} if view.policy.expected_count is None else view.policy.expected_count,
+            "found": accelerators_text(view),
+            "devices": listed or _why_none(view),
+        },
+        "vendor_diagnostics": {"unknown": _LATER},
+        "baselines": {"collective": {"unknown": _LATER}, "rdma": {"unknown": _LATER}, "storage": {"unknown": _LATER}},
+        "representative_training": {"unknown": _LATER},
+        "representative_inference": {"unknown": _LATER},
+        "sections": {name: _filed(view, name) for name in sorted(view.sections)} or {"unknown": view.no_answer()},
+    }
+    return yaml_text.dump(document), listed
+
+
+def _filed(view, name):
+    problem = view.missing(name)
+    return {"unknown": problem} if problem else clean(str(view.sections[name].get("finished") or "read"), 40)
+
+
+def _why_none(view):
+    for gap in view.device_gaps:
+        return {gap.outcome: gap.reason}
+    return {"unknown": "no accelerator was read"}
+
+
+def _driver(group):
+    return {key: get(group, "driver", key) for key in ("version", "module_version", "library_version", "runtime", "runtime_version")}
+
+
+def _firmware(view):
+    versions = {}
+    for d in view.packages:
+        found = get(d, "firmware")
+        for name, version in found.items() if type(found) is dict else ():
+            versions.setdefault(name, set()).add(str(words(version)))
+    return {name: ", ".join(sorted(v)) for name, v in sorted(versions.items())} or _why_none(view)
+
+
+def result(verdict, findings, coverage, evidence):
+    """The last part of the record: what the judgement made of it."""
+    document = {
+        "result": {
+            "verdict": verdict["verdict"],
+            "profile": verdict["profile"],
+            "cohort": verdict["cohort"],
+            "reasons": verdict["reasons"],
+            "layers": {LAYERS[int(number)]: counts if counts["asked"] else "not asked" for number, counts in verdict["layers"].items()},
+            "findings": [_short(f) for f in findings],
+            "not_proven": [{k: row[k] for k in ("rule", "outcome", "required", "reason", "subjects")} for row in coverage],
+            "evidence": evidence,
+        }
+    }
+    return yaml_text.dump(document)
+
+
+def _short(f):
+    subject = f["subject"]
+    named = [s["id"] for s in subject] if isinstance(subject, list) else subject["id"]
+    return {
+        "rule": f["rule"],
+        "level": f["level"],
+        "subject": named,
+        "summary": f["summary"],
+        "observed": f["observed"],
+        "expected": f["expected"],
+        "remedy": f["remedy"],
+        "caused_by": f["caused_by"],
+    }

@@ -1,0 +1,317 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fold: from the files of a run to verdicts, records and reports.
+
+Pure: no clock, no environment; the same files give the same bytes. It streams: a report is read, its rules are asked,
+its record is begun, and only outcomes, fingerprints and short facts are kept. Work and memory are linear in nodes.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, verdict, workers
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, junit, prometheus
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import OUTCOMES, RULES, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView, clean
+
+SCHEMA = "fleetproof.accelerator/fleet/v1"
+LARGEST_SECTION = 32 * 2**20  # bytes; a section is some ten KiB
+WORTH_FORKING = 64  # nodes
+RENDERERS = (("report.html", html.render), ("junit.xml", junit.render), ("metrics.prom", prometheus.render))
+_INDEX = {name: position for position, name in enumerate(OUTCOMES)}
+
+
+def fold(run_path, profile=None, policies=None, processes=None):
+    """Judge the run, write judgements/<n>, return the fleet document.
+
+    profile: name; else each node's accelerator_profile, else the run's. policies: node -> variables, instead of the filed ones.
+    PolicyError with every problem of every node before anything is written; RunError when the run cannot be read or written.
+    """
+    catalogue.load()
+    run = RunDirectory(run_path)
+    roster = sorted(set(run.roster))
+    plans = _plans(run, roster, profile, policies)
+    if processes is None:
+        processes = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        processes = processes if len(roster) >= WORTH_FORKING else 1
+    collecting = gc.isenabled()
+    gc.disable()  # thousands of small documents and no cycles among them
+    try:
+        with Judgement(run.path) as judgement:
+            (judgement.path / "records").mkdir()
+            fleet = _fold(run, roster, plans, profile or run.run.get("profile") or "preflight", judgement, processes)
+    finally:
+        if collecting:
+            gc.enable()
+    return fleet
+
+
+def _plans(run, roster, profile, policies):
+    """node -> (Policy, Profile). Equal variables are parsed once; every problem of every node is told together."""
+    parsed, plans, problems = {}, {}, {}
+    digests = run.run.get("policies") or {}
+    for node in roster:
+        given = policies is not None and node in policies
+        key = json.dumps(policies[node], sort_keys=True, default=str) if given else digests.get(node)
+        if key not in parsed:
+            try:
+                rules = policy.parse(policies[node] if given else run.policy(node))
+                name = profile or rules.profile or run.run.get("profile") or "preflight"
+                parsed[key] = (rules, profiles.find(name, rules.profiles))
+            except policy.PolicyError as error:
+                parsed[key] = error.problems
+            except profiles.ProfileError as error:
+                parsed[key] = [str(error)]
+        if isinstance(parsed[key], list):
+            for problem in parsed[key]:
+                problems.setdefault(problem, []).append(node)
+        else:
+            plans[node] = parsed[key]
+    if problems:
+        raise policy.PolicyError(["%s%s: %s" % (n[0], " and %d more" % (len(n) - 1) if len(n) > 1 else "", text) for text, n in problems.items()])
+    return plans
+
+
+# -- one node -------------------------------------------------------------------------------------------------------
+
+
+def load(run, node):
+    """section -> envelope. A file that cannot be used is an envelope that says why."""
+    sections = {}
+    for section, path in run.section_files(node).items():
+        try:
+            if path.stat().st_size > LARGEST_SECTION:
+                raise ValueError("larger than %d MiB" % (LARGEST_SECTION >> 20))
+            envelope = json.loads(path.read_bytes())
+            if type(envelope) is not dict or envelope.get("schema") != SECTION_SCHEMA or type(envelope.get("data")) is not dict:
+                raise ValueError("not a %s document" % SECTION_SCHEMA)
+        except (OSError, ValueError, RecursionError) as error:
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            envelope = {"status": "failed", "data": {}, "reason": "%s: %s" % (path.name, said)}
+        sections[section] = envelope
+    return sections
+
+
+def _node(run, node, plan, records):
+    """Read, ask, begin the record. Plain values only: they may come out of a child."""
+    rules, profile = plan
+    view = NodeView(node, load(run, node), rules)
+    judged = engine.judge_view(view, profile)
+    head = {"run_id": run.run_id, "collection_version": run.run.get("collection_version"), "profile": profile.name, "created": run.run.get("created")}
+    text, devices = acceptance_record.body(view, head)
+    (records / (encode(node) + ".yml")).write_text(text, encoding="utf-8", errors="backslashreplace")
+    finished = max((e["finished"] for e in view.sections.values() if type(e.get("finished")) is str), default="")
+    return (
+        tuple(n for name in profile.asked for n in judged.counts[name]),
+        judged.findings,
+        judged.gaps,
+        judged.prints,
+        acceptance_record.facts(view),
+        devices,
+        tuple(cohorts.nature(view)),
+        clean(finished, 40),
+        bool(view.sections),
+        view.answered,
+    )
+
+
+class _Folded:
+    """What is kept of a node."""
+
+    __slots__ = ("answered", "counts", "devices", "facts", "findings", "finished", "gaps", "nature", "node", "present", "prints")
+
+    def __init__(self, node, profile, answer, shared):
+        flat, self.findings, gaps, prints, facts, devices, nature, self.finished, self.present, self.answered = answer
+        self.node = node
+        self.counts = {name: flat[i * 5 : i * 5 + 5] for i, name in enumerate(profile.asked)}
+        self.gaps = [tuple(shared(part) for part in gap) for gap in gaps]
+        self.prints = {shared(name): (shared(said), shared(value)) for name, (said, value) in prints.items()}
+        self.facts = {shared(key): shared(value) for key, value in facts.items()}
+        self.devices = [{shared(key): shared(value) for key, value in device.items()} for device in devices]
+        self.nature = cohorts.Nature(*nature)
+
+
+def _sharing():
+    """Equal texts and numbers of a fleet are kept once."""
+    seen = {}
+
+    def shared(value):
+        return seen.setdefault(value, value) if type(value) is str else value
+
+    return shared
+
+
+# -- the fleet ------------------------------------------------------------------------------------------------------
+
+
+def _fold(run, roster, plans, profile, judgement, processes):
+    records = judgement.path / "records"
+    shared = _sharing()
+    folded = {}
+    answers = workers.ordered(roster, lambda node: _node(run, node, plans[node], records), processes)
+    for node, answer in zip(roster, answers, strict=True):
+        folded[node] = _Folded(node, plans[node][1], answer, shared)
+    formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
+    listed = _compare(formed, alone, folded, plans)
+    fleet = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed, records)
+    _write(judgement.path / "fleet.json", fleet)
+    for name, render in RENDERERS:
+        (judgement.path / name).write_text(render(fleet), encoding="utf-8", errors="backslashreplace")
+    return fleet
+
+
+def _compare(formed, alone, folded, plans):
+    """Ask the rules of cohorts; their outcomes join those of the nodes. Returns the cohorts as the report lists them."""
+    listed = []
+    for cohort in formed:
+        odd = set()
+        found_on = {}
+        for name in sorted({name for node in cohort.nodes for name in folded[node].prints}):
+            rule = RULES[name]
+            asked = [node for node in cohort.nodes if name in folded[node].prints]
+            part = cohort._replace(nodes=tuple(asked))
+            params = {node: plans[node][0].params(name) for node in asked}
+            for node, outcome in cohorts.compare(rule, part, {n: folded[n].prints[name] for n in asked}, params):
+                _take(folded[node], rule, plans[node][0], outcome)
+                if outcome.outcome == "found":
+                    found_on.setdefault(name, set()).add(node)
+                    if outcome.expected["value"] != "one value":
+                        odd.add(node)
+        for name, causes in cohorts.same_nodes(found_on).items():
+            for node in found_on[name]:
+                for one in folded[node].findings:
+                    if one["rule"] == name:
+                        one["caused_by"].extend(c for c in causes if c not in one["caused_by"])
+        listed.append({"name": cohort.name, "nodes": list(cohort.nodes), "why": cohort.why, "odd": sorted(odd)})
+    for node, reason in alone.items():
+        for name, (said, value) in folded[node].prints.items():
+            outcome = Outcome("not_applicable", reason) if said == "value" else Outcome(said, value)
+            _take(folded[node], RULES[name], plans[node][0], outcome)
+    return listed
+
+
+def _take(one, rule, rules, outcome):
+    tally = list(one.counts[rule.id])
+    tally[_INDEX[outcome.outcome]] += 1
+    one.counts[rule.id] = tuple(tally)
+    if outcome.outcome == "found":
+        one.findings.append(engine.finding(rule, rules, one.node, ("node", one.node), outcome))
+        engine.explain(one.findings)
+    elif outcome.outcome != "passed":
+        one.gaps.append((rule.id, outcome.outcome, outcome.reason, 1))
+
+
+def _document(run, roster, folded, plans, profile, number, formed, alone, cohort_list, records):
+    summaries = verdict.Summaries()
+    cohort_of = {node: cohort.name for cohort in formed for node in cohort.nodes}
+    verdicts, findings, coverage = [], [], []
+    lists = {name: [] for name in verdict.VERDICTS}
+    tables = {}
+    present = answered = 0
+    judged_at = ""
+    for node in roster:
+        one = folded.pop(node)
+        rules, asked = plans[node]
+        one.findings.sort(key=verdict.order)
+        one.gaps.sort()
+        levels, reasons = _levels(one, rules, asked)
+        table = verdict.layers(asked, one.counts)
+        table = tables.setdefault(json.dumps(table), table)
+        word, why = verdict.decide(asked, table, one.findings, one.gaps)
+        if rules.nothing_expected and word == "accepted":
+            why = ["nothing to accept: accelerator_expected_count is 0"]
+        entry = {
+            "node": node,
+            "verdict": word,
+            "reasons": why,
+            "profile": asked.name,
+            "cohort": cohort_of.get(node, alone.get(node, "in no cohort")),
+            "layers": table,
+            "rules": summaries.of(asked, one.counts, levels, reasons),
+            "facts": one.facts,
+            "devices": one.devices,
+        }
+        rows = [
+            {"node": node, "rule": name, "outcome": outcome, "reason": reason, "required": name in asked.required, "subjects": subjects}
+            for name, outcome, reason, subjects in one.gaps
+            if outcome in ("unknown", "not_run")
+        ]
+        evidence = "nodes/%s/ of run %s" % (encode(node), run.run_id)
+        with (records / (encode(node) + ".yml")).open("a", encoding="utf-8", errors="backslashreplace") as record:
+            record.write(acceptance_record.result(entry, one.findings, rows, evidence))
+        lists[word].append(node)
+        verdicts.append(entry)
+        findings.extend(one.findings)
+        coverage.extend(rows)
+        present += one.present
+        answered += one.answered
+        judged_at = max(judged_at, one.finished)
+    findings.sort(key=verdict.order)
+    text = "%d expected, %d answered" % (len(roster), answered)
+    if present < len(roster):
+        text = "partial roster %d of %d: %s" % (present, len(roster), text)
+    return {
+        "schema": SCHEMA,
+        "run_id": run.run_id,
+        "collection_version": run.run.get("collection_version"),
+        "profile": profile,
+        "judgement": number,
+        "created": run.run.get("created"),
+        "judged_at": judged_at or run.run.get("created"),
+        "roster": {"expected": roster, "present": present, "text": text if roster else "no node is expected"},
+        "counts": {name: len(lists[name]) for name in ("accepted", "accepted_with_warnings", "rejected", "incomplete")},
+        "accepted": lists["accepted"],
+        "accepted_with_warnings": lists["accepted_with_warnings"],
+        "rejected": lists["rejected"],
+        "incomplete": lists["incomplete"],
+        "findings": findings,
+        "coverage": coverage,
+        "cohorts": cohort_list,
+        "rule_catalogue": {r.id: {"title": r.title, "layer": r.layer, "level": r.level, "remedy": r.remedy} for r in sorted(RULES.values())},
+        "verdicts": verdicts,
+    }
+
+
+def _levels(one, rules, asked):
+    """rule -> level shown (the worst of its findings, else the rule's), rule -> reason of its worst outcome."""
+    levels = {name: rules.level(name) or RULES[name].level for name in asked.asked}
+    reasons, worst = {}, {}
+    for f in reversed(one.findings):  # sorted worst first: the worst is written last
+        levels[f["rule"]] = f["level"]
+        reasons[f["rule"]] = f["summary"]
+        worst[f["rule"]] = "found"
+    for name, outcome, reason, _subjects in one.gaps:
+        if name not in worst or (worst[name] != "found" and _RANK[outcome] > _RANK[worst[name]]):
+            worst[name] = outcome
+            reasons[name] = reason
+    return levels, reasons
+
+
+_RANK = {"not_applicable": 0, "not_run": 1, "unknown": 2, "found": 3}
+
+
+def _write(path, fleet):
+    """The fleet document, a verdict at a time; rules that nodes share are turned into text once."""
+    known = {}
+    with path.open("w", encoding="utf-8") as out:
+        head = {key: value for key, value in fleet.items() if key != "verdicts"}
+        out.write(_dumps(head)[:-1] + ',"verdicts":[')
+        for position, entry in enumerate(fleet["verdicts"]):
+            shared = known.get(id(entry["rules"]))
+            if shared is None:
+                shared = known[id(entry["rules"])] = _dumps(entry["rules"])
+            rest = _dumps({key: value for key, value in entry.items() if key != "rules"})
+            out.write("%s\n%s,%s" % ("," if position else "", rest[:-1], '"rules":%s}' % shared))
+        out.write("\n]}\n")
+
+
+def _dumps(document):
+    return json.dumps(document, separators=(",", ":"), allow_nan=False)

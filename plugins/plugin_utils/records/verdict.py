@@ -1,0 +1,126 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The verdict of a node: from the outcomes of a profile's rules to one word and its reasons."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, LEVELS, OUTCOMES, RULES
+
+VERDICTS = ("rejected", "incomplete", "accepted_with_warnings", "accepted")
+# Of the subjects of one rule the worst outcome is shown: index into a tally of registry.OUTCOMES, worst first.
+_WORST = (1, 2, 4, 0, 3)
+MOST_REASONS = 12
+
+
+class Summaries:
+    """Summaries of rules, shared: nodes of a fleet mostly agree, and one fold holds a thousand of them."""
+
+    def __init__(self):
+        self._one = {}
+        self._all = {}
+
+    def of(self, profile, counts, levels, reasons):
+        """rules of a verdict. counts: rule -> tally; levels: rule -> level; reasons: rule -> reason of the worst outcome."""
+        keys = []
+        for name in profile.asked:
+            tally = counts[name]
+            keys.append((name, levels[name], reasons.get(name, ""), *tally))
+        keys = (profile.name, *keys)
+        if keys not in self._all:
+            self._all[keys] = {key[0]: self._rule(key, key[0] in profile.required) for key in keys[1:]}
+        return self._all[keys]
+
+    def _rule(self, key, required):
+        if (key, required) not in self._one:
+            _name, level, reason, *tally = key
+            entry = {"outcome": worst(tally), "level": level}
+            entry.update(zip(OUTCOMES, tally, strict=True))
+            entry.update(reason=reason, required=required)
+            self._one[(key, required)] = entry
+        return self._one[(key, required)]
+
+
+def worst(tally):
+    """The worst outcome of a tally; a rule without any outcome was not run."""
+    for index in _WORST:
+        if tally[index]:
+            return OUTCOMES[index]
+    return "not_run"
+
+
+def layers(profile, counts):
+    """Per layer: whether it was asked, and the outcomes of its rules."""
+    table = {str(n): {"asked": n in profile.layers, **dict.fromkeys(OUTCOMES, 0)} for n in LAYERS}
+    for name, tally in counts.items():
+        line = table[str(RULES[name].layer)]
+        if line["asked"]:
+            for outcome, number in zip(OUTCOMES, tally, strict=True):
+                line[outcome] += number
+    return table
+
+
+def decide(profile, table, findings, gaps):
+    """(verdict, reasons). gaps: (rule, outcome, reason, subjects) of what was not established."""
+    fails = [f for f in findings if f["level"] == "fail"]
+    warns = [f for f in findings if f["level"] == "warn"]
+    missing = {}
+    for name, outcome, reason, _subjects in gaps:
+        if outcome in ("unknown", "not_run") and name in profile.required:
+            missing.setdefault("%s: %s" % (outcome.replace("_", " "), reason), []).append(name)
+    empty = [n for n in profile.layers if not any(table[str(n)][o] for o in OUTCOMES)]
+    reasons = _sentences(fails) + [_unproven(reason, names) for reason, names in missing.items()]
+    reasons += ["layer %d (%s): nothing in this run establishes it" % (n, LAYERS[n]) for n in empty]
+    reasons += _sentences(warns)
+    if len(reasons) > MOST_REASONS:
+        reasons[MOST_REASONS - 1 :] = ["and %d more" % (len(reasons) - MOST_REASONS + 1)]
+    if fails:
+        return "rejected", reasons
+    if missing or empty:
+        return "incomplete", reasons
+    return ("accepted_with_warnings" if warns else "accepted"), reasons
+
+
+def _sentences(findings):
+    """One sentence per finding; what follows from another finding is told after what does not, equal sentences once with a count."""
+    told = {}
+    for f in sorted(findings, key=lambda f: bool(f["caused_by"])):
+        told.setdefault(f["summary"], []).append(f["subject"])
+    return [_sentence(summary, subjects) for summary, subjects in told.items()]
+
+
+def _sentence(summary, subjects):
+    names = [s["id"] for s in subjects if isinstance(s, dict) and s["kind"] not in ("node", "manufacturer")]
+    if not names:
+        return summary
+    more = " and %d more" % (len(names) - 4) if len(names) > 4 else ""
+    return "%s%s: %s" % (", ".join(names[:4]), more, summary)
+
+
+def _unproven(reason, names):
+    if ": no answer: " in reason:
+        return reason.partition(": ")[2]  # the whole node is silent: which rules that leaves open says nothing more
+    return "%s (%s%s)" % (reason, ", ".join(names[:3]), " and %d more rules" % (len(names) - 3) if len(names) > 3 else "")
+
+
+def order(finding):
+    """Sort key: level, rule, node, subject."""
+    subject = finding["subject"]
+    subjects = subject if isinstance(subject, list) else [subject]
+    return (-LEVELS.index(finding["level"]), finding["rule"], finding["node"], [(s["node"], s["kind"], natural(s["id"])) for s in subjects])
+
+
+def natural(text):
+    """nvidia:2 before nvidia:10."""
+    digits, parts = "", []
+    for char in str(text):
+        if char.isascii() and char.isdigit():
+            digits += char
+            continue
+        if digits:
+            parts.append((1, int(digits[:18]), digits))
+            digits = ""
+        parts.append((0, 0, char))
+    if digits:
+        parts.append((1, int(digits[:18]), digits))
+    return parts

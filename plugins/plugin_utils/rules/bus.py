@@ -1,0 +1,233 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules about how a device is connected: PCIe, links between devices, the fabric, NUMA."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
+    NoAnswer,
+    Parameter,
+    expectation,
+    found,
+    not_applicable,
+    not_run,
+    rule,
+    unknown,
+)
+
+_DEVICES = ("accelerators",)
+_GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s of PCI Express generations 1 to 6
+
+
+def _entry(device):
+    """The PCI entry of a device, or NoAnswer."""
+    return device.group.view.pci_entry(device.identifier("pci"))
+
+
+def _pcie(device, own, *bus):
+    """A PCIe number: what the tool says, else what the bus says."""
+    try:
+        return device.number("pcie", own)
+    except NoAnswer as no:
+        try:
+            return _entry(device).number(*bus)
+        except NoAnswer:
+            raise no from None
+
+
+@rule(
+    id="pcie-width",
+    layer=1,
+    level="fail",
+    title="PCIe link as wide as device and slot allow",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Reseat the device and its riser or cable, clean the contacts, then check the slot; compare with the neighboring devices.",
+    parameters={"lanes": Parameter("int", None, "lanes", "the smaller of what the device and its slot can do")},
+    follows=("device-lost",),
+)
+def pcie_width(device, p):
+    current = _pcie(device, "width_current", "pcie", "width_current")
+    if p.lanes is not None:
+        return PASSED if current >= p.lanes else _narrow(current, p.expected("lanes"))
+    own = _pcie(device, "width_max", "pcie", "width_max")
+    if current >= own:
+        return PASSED
+    try:
+        slot = _entry(device).number("upstream", "width_max")
+    except NoAnswer as no:
+        # Without the slot only equal neighbors tell a fault from a design: a guest, or a port that does not say.
+        wider = [w for w in (d.maybe("number", "pcie", "width_current") for d in device.siblings) if w is not None and w > current]
+        if wider:
+            return _narrow(current, expectation(max(wider), "lanes", "this node: equal devices"))
+        return unknown("x%d of x%d, and what the slot can do is not known: %s" % (current, own, no.reason))
+    best = min(own, slot)
+    return PASSED if current >= best else _narrow(current, p.expected("lanes", value=best))
+
+
+def _narrow(current, expected):
+    return found("PCIe link is x%d where device and slot can do x%d" % (current, expected["value"]), current, expected)
+
+
+@rule(
+    id="pcie-generation",
+    layer=1,
+    level="warn",
+    title="PCIe link can reach the generation of device and slot",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Check the slot's speed setting in the BIOS, the riser and the cable; an idle link at low speed is normal and not meant here.",
+    follows=("device-lost", "pcie-width"),
+)
+def pcie_generation(device, p):
+    # Idle devices lower their speed, so only what the link can reach is judged: against device, slot and equal neighbors.
+    best = _generation_max(device)
+    peers = Counter(g for g in (_generation_or_none(d) for d in device.siblings) if g is not None)
+    if peers:
+        usual = max(peers, key=lambda g: (peers[g], g))
+        if best < usual and peers[usual] > sum(peers.values()) / 2:
+            return _slow(best, expectation(usual, "generation", "this node: equal devices"))
+    own = device.maybe("number", "pcie", "generation_device_max")
+    if own is None or best >= own:
+        return PASSED
+    try:
+        slot = _GENERATION.get(_entry(device).number("upstream", "speed_max_gts"))
+    except NoAnswer:
+        slot = None
+    if slot is not None and best < min(own, slot):
+        return _slow(best, expectation(min(own, slot), "generation", "the smaller of what the device and its slot can do"))
+    return PASSED
+
+
+def _generation_max(device):
+    try:
+        return device.number("pcie", "generation_max")
+    except NoAnswer as no:
+        try:
+            speed = _entry(device).number("pcie", "speed_max_gts")
+        except NoAnswer:
+            raise no from None
+        if speed not in _GENERATION:
+            raise NoAnswer("unknown", "PCIe speed not understood: %g GT/s" % speed) from None
+        return _GENERATION[speed]
+
+
+def _generation_or_none(device):
+    try:
+        return _generation_max(device)
+    except NoAnswer:
+        return None
+
+
+def _slow(best, expected):
+    return found("PCIe link can reach generation %d only" % best, best, expected)
+
+
+@rule(
+    id="links-up",
+    layer=1,
+    level="fail",
+    title="Every link between devices is up, where the product has links",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Reset all devices of the node together; when a link stays down, check baseboard, bridge or cable.",
+    parameters={"product_has_links": Parameter("bool", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/products.yml")},
+    follows=("device-lost", "fabric-state"),
+)
+def links_up(device, p):
+    links = device.facts("links")
+    total = links.number("total")
+    if total <= 0:
+        return not_applicable("the device reports no links")
+    down = links.maybe("list", "down")
+    up = links.maybe("number", "up")
+    if up is None:
+        if down is None:
+            return unknown("neither the links that are up nor those that are down were read")
+        up = total - len(down)
+    if up >= total and not down:
+        return PASSED
+    kind = links.maybe("text", "kind") or "links"
+    if up <= 0 and not _has_links(device, p):
+        # Some cards count links that only a bridge would connect (NVIDIA A100 PCIe): no link is expected there.
+        if p.product_has_links is False or products.has_links(device.manufacturer, device.name) is False:
+            return not_applicable("%s: all %d down, and the product has links only with a bridge" % (kind, total))
+        return unknown("%s: all %d down, and it is not known whether %s has links without a bridge" % (kind, total, device.name or "the product"))
+    which = " (%s)" % ", ".join(str(n) for n in down[:32] if type(n) is int) if down else ""
+    return found(
+        "%d of %d %s are down%s" % (total - up, total, kind, which), up, expectation(total, "links up", "vendor document: what the device itself counts")
+    )
+
+
+def _has_links(device, p):
+    if p.product_has_links is not None:
+        return p.product_has_links
+    if any((d.maybe("number", "links", "up") or 0) > 0 for d in device.siblings):
+        return True
+    return products.has_links(device.manufacturer, device.name) is True
+
+
+@rule(
+    id="fabric-state",
+    layer=1,
+    level="fail",
+    title="The device has joined its fabric, where there is one",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Check the fabric manager (nvidia-fabricmanager or the switch tray's), its version against the driver, and its log.",
+    parameters={"settle_seconds": Parameter("number", 600, "s", "our choice: links of large systems train for minutes after the start")},
+    follows=("device-lost",),
+)
+def fabric_state(device, p):
+    state = device.word("fabric", "state")
+    if state in ("not_supported", "n/a", "none"):
+        return not_applicable("fabric: %s" % state.replace("_", " "))
+    if state in ("completed", "complete"):
+        try:
+            status = device.word("fabric", "status")
+        except NoAnswer as no:
+            return unknown("fabric completed, status: %s" % no.reason)
+        if status in ("success", "ok", "0"):
+            return PASSED
+        return found("Joining the fabric ended with: %s" % status.replace("_", " "), status, expectation("success", origin="vendor document: NVML"))
+    if state not in ("not_started", "in_progress"):
+        return unknown("fabric state not understood: %s" % state)
+    try:
+        uptime = device.group.view.section("host").number("uptime_seconds")
+    except NoAnswer:
+        uptime = None
+    if uptime is not None and uptime < p.settle_seconds:
+        return not_run("the node is up for %d s: the fabric may still be training" % uptime)
+    return found("The device has not joined the fabric: %s" % state.replace("_", " "), state, expectation("completed", origin="vendor document: NVML"))
+
+
+@rule(
+    id="numa-node",
+    layer=1,
+    level="warn",
+    title="The firmware says on which NUMA node the device is",
+    reads=_DEVICES,
+    scope="device",
+    remedy="Update the BIOS or set its NUMA option (NPS, SNC): without it processes are placed far from their device.",
+)
+def numa_node(device, p):
+    try:
+        node = device.number("numa_node")
+    except NoAnswer as no:
+        if no.outcome == "not_applicable":
+            raise
+        try:
+            node = _entry(device).number("numa_node")
+        except NoAnswer:
+            raise no from None
+    if node >= 0:
+        return PASSED
+    nodes = device.group.view.section("host").number("cpu", "numa_nodes")
+    if nodes <= 1:
+        return not_applicable("the node has one NUMA node")
+    return found("No NUMA node is given, the node has %d" % nodes, node, expectation("0 to %d" % (nodes - 1), origin="this node"))

@@ -1,0 +1,125 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What nodes of one cohort should have in common. Each function returns the node's value; fleet/cohorts.py compares."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Parameter, rule
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
+
+_SAME = "Bring the odd nodes to the version the cohort has, or put them into a cohort of their own (accelerator_cohort)."
+
+
+def _cohort(id, title, reads=("host",), level="warn", follows=(), compare="text", parameters=None, remedy=_SAME):
+    return rule(id=id, layer=1, level=level, title=title, reads=reads, scope="cohort", remedy=remedy, parameters=parameters, follows=follows, compare=compare)
+
+
+def _per_group(view, path):
+    """One text for all manufacturers of the node. NoAnswer where there is no accelerator or one does not say."""
+    if not view.groups:
+        raise NoAnswer(view.device_gaps[0].outcome, view.device_gaps[0].reason)
+    shown = [group for group in view.groups if group.state != "not-declared" or group.devices]
+    if not shown:
+        raise NoAnswer("not_applicable", "no accelerator")
+    values = [(group.manufacturer, group.text(*path)) for group in shown]
+    return values[0][1] if len(values) == 1 else ", ".join("%s %s" % pair for pair in values)
+
+
+@_cohort(
+    "cohort-model", "Same accelerator model", reads=("accelerators",), level="fail", remedy="Move the odd nodes to a cohort of their own, or replace the part."
+)
+def cohort_model(view, p):
+    names = sorted(Counter(d.text("name") for d in view.packages).items())
+    if not names:
+        raise NoAnswer(view.device_gaps[0].outcome if view.device_gaps else "unknown", view.device_gaps[0].reason if view.device_gaps else "no device")
+    return ", ".join(name for name, _count in names)
+
+
+@_cohort(
+    "cohort-count",
+    "Same number of accelerators",
+    reads=("accelerators",),
+    level="fail",
+    follows=("detection-agrees", "accelerator-count", "no-accelerator"),
+    remedy="Find the missing card: PCI, kernel log, then reseat.",
+)
+def cohort_count(view, p):
+    for gap in view.device_gaps:
+        # A list that may be incomplete is no count, unless PCI proves the shortage.
+        if gap.outcome == "unknown" and not view.packages:
+            raise NoAnswer("unknown", gap.reason)
+    return str(len(view.packages))
+
+
+@_cohort("cohort-bios", "Same BIOS version")
+def cohort_bios(view, p):
+    return view.section("host").text("bios", "version")
+
+
+@_cohort("cohort-bmc", "Same BMC firmware", level="info")
+def cohort_bmc(view, p):
+    return view.section("host").text("bmc", "version")
+
+
+@_cohort("cohort-os", "Same operating system")
+def cohort_os(view, p):
+    host = view.section("host")
+    return "%s %s" % (host.text("os", "id"), host.text("os", "version"))
+
+
+@_cohort("cohort-kernel", "Same kernel", follows=("cohort-os",))
+def cohort_kernel(view, p):
+    return view.section("host").text("kernel", "release")
+
+
+# Parameters that name the one machine or its boot medium and differ between equal nodes.
+_OWN = ("boot_image", "root", "initrd", "resume", "ip", "hostname", "bootif", "crashkernel", "uuid")
+
+
+@_cohort("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel",))
+def cohort_kernel_command_line(view, p):
+    line = view.section("host").fact("kernel", "command_line")
+    words = clean(line, 4096).split() if type(line) is str else []
+    return " ".join(sorted(w for w in words if w.partition("=")[0].lower() not in _OWN)) or "(none)"
+
+
+@_cohort("cohort-driver", "Same accelerator driver", reads=("accelerators",), follows=("cohort-os",))
+def cohort_driver(view, p):
+    return _per_group(view, ("driver", "version"))
+
+
+@_cohort("cohort-runtime", "Same accelerator runtime", reads=("accelerators",), level="info", follows=("cohort-driver",))
+def cohort_runtime(view, p):
+    return _per_group(view, ("driver", "runtime_version"))
+
+
+@_cohort("cohort-firmware", "Same accelerator firmware", reads=("accelerators",), follows=("cohort-model", "cohort-driver"))
+def cohort_firmware(view, p):
+    versions = {}
+    for device in view.packages:
+        for name, version in device.facts("firmware").data.items():
+            if type(version) is str and version:
+                versions.setdefault(clean(name, 40), set()).add(clean(version, 80))
+    if not versions:
+        raise NoAnswer("unknown", "no firmware version was read")
+    return "; ".join("%s %s" % (name, ", ".join(sorted(found))) for name, found in sorted(versions.items()))
+
+
+@_cohort(
+    "cohort-memory",
+    "Same host memory",
+    compare="number",
+    parameters={"tolerance_percent": Parameter("number", 3, "%", "our choice: firmware reserves differ by less")},
+    remedy="Look for a failed or missing memory module: the BMC's log names the slot.",
+)
+def cohort_memory(view, p):
+    return view.section("host").number("memory", "total_mib")
+
+
+@_cohort("cohort-cpu", "Same processors")
+def cohort_cpu(view, p):
+    host = view.section("host")
+    return "%d x %s" % (host.number("cpu", "sockets"), host.text("cpu", "model"))

@@ -1,0 +1,287 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules about what is there: does the node answer, are its accelerators found, are they the ones that are expected."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fnmatch import fnmatchcase
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
+    NoAnswer,
+    expectation,
+    found,
+    not_applicable,
+    passed,
+    rule,
+    unknown,
+)
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
+
+SITE = "site policy"
+
+
+@rule(
+    id="node-answers",
+    layer=1,
+    level="fail",
+    title="The node answered and every section was read",
+    reads=(),
+    scope="node",
+    remedy="Make the node reachable (ssh, Python 3.9 or newer, sudo) and run again; the reason says which of them was missing.",
+)
+def node_answers(view, p):
+    if not view.answered:
+        return unknown("no answer: %s" % view.no_answer())
+    return [
+        unknown(reason, ("section", name)) if reason else passed(("section", name)) for name, reason in ((n, view.missing(n)) for n in sorted(view.sections))
+    ]
+
+
+@rule(
+    id="no-accelerator",
+    layer=1,
+    level="fail",
+    title="The node has accelerators",
+    reads=(),
+    scope="node",
+    remedy="Check that the cards are seated, powered and enabled in the BIOS; for a node without any set accelerator_expected_count: 0.",
+)
+def no_accelerator(view, p):
+    if any(group.packages for group in view.groups):
+        return PASSED
+    if view.policy.nothing_expected:
+        return not_applicable("none is expected")
+    if any(view.pci().values()):
+        return PASSED
+    claims = [n for n in view.sections if n.startswith("accelerators.") and (view.missing(n) or view.group(n.partition(".")[2]).state != "not-declared")]
+    if claims:
+        return unknown("PCI shows none, but %s could not be read" % ", ".join(claims))
+    return found("No accelerator was found on PCI", 0, expectation("at least one", origin=SITE))
+
+
+@rule(
+    id="accelerators-detected",
+    layer=1,
+    level="fail",
+    title="The vendor's tool reads the accelerators that PCI shows",
+    reads=(),
+    scope="node",
+    remedy="Install or load the vendor's driver and tool; when the tool hangs, look for the device it hangs on in the kernel log.",
+)
+def accelerators_detected(view, p):
+    outcomes = []
+    for group in view.groups:
+        subject = ("manufacturer", group.manufacturer)
+        reason = group.maybe("text", "detection", "reason") or "no reason given"
+        if group.state == "ok":
+            outcomes.append(passed(subject))
+        elif group.state == "not-declared":
+            outcomes.append(not_applicable(reason, subject))
+        else:
+            outcomes.append(_not_detected(view, group, reason, subject))
+    filed = {group.manufacturer for group in view.groups}
+    try:
+        on_bus = view.pci()
+    except NoAnswer as no:
+        on_bus = {}
+        if not view.groups:
+            outcomes.append(unknown(no.reason))
+    for manufacturer in sorted(set(on_bus) - filed):
+        problem = view.missing("accelerators.%s" % manufacturer)
+        outcomes.append(unknown("%d on PCI: %s" % (len(on_bus[manufacturer]), problem), ("manufacturer", manufacturer)))
+    return outcomes or not_applicable("no accelerator on PCI")
+
+
+def _not_detected(view, group, reason, subject):
+    """Unavailable: a certain fault where PCI shows cards and no kernel driver holds any of them, else not known."""
+    try:
+        entries = view.pci().get(group.manufacturer, [])
+    except NoAnswer:
+        entries = []
+    unbound = [e for e in entries if "driver" in e.data and e.data["driver"] is None]
+    if entries and len(unbound) == len(entries) and not group.packages:
+        summary = "%d %s accelerators on PCI, and no kernel driver holds them" % (len(entries), group.manufacturer)
+        return found(summary, 0, expectation(len(entries), "accelerators", "this node: PCI"), subject=subject, evidence=reason)
+    return unknown(reason, subject)
+
+
+@rule(
+    id="detection-agrees",
+    layer=1,
+    level="fail",
+    title="PCI, the vendor's tool and its own count name the same accelerators",
+    reads=(),
+    scope="node",
+    remedy="A card on PCI that the tool does not show has fallen off its driver: see the kernel log, then reboot; reseat it when it stays away.",
+)
+def detection_agrees(view, p):
+    outcomes = []
+    for group in view.groups:
+        if group.state == "not-declared" and not group.devices:
+            continue
+        subject = ("manufacturer", group.manufacturer)
+        if not group.packages:
+            outcomes.append(unknown(group.maybe("text", "detection", "reason") or "no device was read", subject))
+            continue
+        try:
+            outcomes.append(_agrees(group, view.pci().get(group.manufacturer, []), subject))
+        except NoAnswer as no:
+            outcomes.append(unknown(no.reason, subject))
+        counted = group.maybe("number", "detection", "host", "accelerators")
+        if counted is not None and counted > len(group.packages):
+            command = group.maybe("text", "detection", "host", "command") or "the vendor's tool"
+            summary = "%s counts %d, %d were read" % (command, counted, len(group.packages))
+            outcomes.append(found(summary, len(group.packages), expectation(counted, "accelerators", "this node: %s" % command), subject=subject))
+    return outcomes or not_applicable("no accelerator was read")
+
+
+def _agrees(group, entries, subject):
+    on_bus = sorted(e.maybe("text", "address") or "?" for e in entries)
+    # A package may show one function per die (Ascend A3), so addresses are compared, and counts only where addresses are missing.
+    told = {d.maybe("text", "identity", "pci", "value") for d in group.devices if d.kind in ("package", "die")}
+    if None not in told:
+        unseen = [a for a in on_bus if a not in told]
+    elif len(on_bus) in (len(group.packages), sum(d.kind == "die" for d in group.devices)):
+        unseen = []
+    else:
+        unseen = ["%d of them" % (len(on_bus) - len(group.packages))] if len(on_bus) > len(group.packages) else []
+    if unseen:
+        summary = "PCI shows %d %s accelerators, the tool %d; not seen by the tool: %s" % (
+            len(on_bus),
+            group.manufacturer,
+            len(group.packages),
+            ", ".join(unseen[:16]),
+        )
+        return found(summary, len(group.packages), expectation(len(on_bus), "accelerators", "this node: PCI"), subject=subject)
+    if len(on_bus) < len(group.packages):
+        # A mapped guest or container hides the bus; the tool's own list is then the only witness.
+        return unknown("the tool shows %d, PCI %d" % (len(group.packages), len(on_bus)), subject)
+    return passed(subject)
+
+
+@rule(
+    id="accelerator-count",
+    layer=1,
+    level="fail",
+    title="As many accelerators as expected",
+    reads=(),
+    scope="node",
+    remedy="Find the missing card: PCI, kernel log, then reseat; or correct accelerator_expected_count.",
+    follows=("detection-agrees", "no-accelerator"),
+)
+def accelerator_count(view, p):
+    expected = view.policy.expected_count
+    if expected is None:
+        return not_applicable("accelerator_expected_count is not set; the cohort is compared instead")
+    if isinstance(expected, dict):
+        return [_count(view, name, count, ("manufacturer", name)) for name, count in sorted(expected.items())]
+    return _count(view, None, expected, None)
+
+
+def _count(view, manufacturer, expected, subject):
+    groups = [g for g in view.groups if manufacturer in (None, g.manufacturer)]
+    count = sum(len(g.packages) for g in groups)
+    if count != expected:
+        for group in groups:
+            # Some may be there and unread; those that were read prove a surplus, never a shortage.
+            if group.state not in ("ok", "not-declared") and count < expected and not _short_on_bus(view, manufacturer, expected):
+                return unknown(group.maybe("text", "detection", "reason") or "not read", subject)
+        if count < expected and not groups:
+            on_bus = view.pci()
+            seen = sum(len(v) for k, v in on_bus.items() if manufacturer in (None, k))
+            if seen >= expected:
+                return unknown("%d on PCI, not read" % seen, subject)
+        if view.missing("pci") and not groups:
+            return unknown(view.missing("pci"), subject)
+        summary = "%d %s, %d expected" % (count, "%s accelerators" % manufacturer if manufacturer else "accelerators", expected)
+        return found(summary, count, expectation(expected, "accelerators", SITE), subject=subject)
+    return passed(subject)
+
+
+def _short_on_bus(view, manufacturer, expected):
+    """PCI itself shows fewer than expected: a fact, however little the tool says."""
+    try:
+        return sum(len(v) for k, v in view.pci().items() if manufacturer in (None, k)) < expected
+    except NoAnswer:
+        return False
+
+
+@rule(
+    id="accelerator-model",
+    layer=1,
+    level="fail",
+    title="The expected model",
+    reads=("accelerators",),
+    scope="device",
+    remedy="Correct the inventory (accelerator_expected_model, with * for any text) or the part.",
+)
+def accelerator_model(device, p):
+    patterns = device.group.view.policy.expected_model
+    if not patterns:
+        return not_applicable("accelerator_expected_model is not set")
+    name = device.text("name")
+    if any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns):
+        return PASSED
+    return found("The model is %s" % name, name, expectation(" or ".join(patterns), origin=SITE))
+
+
+@rule(
+    id="mixed-models",
+    layer=1,
+    level="fail",
+    title="One model of accelerator in the node",
+    reads=("accelerators",),
+    scope="group",
+    remedy="Find out which card was replaced by another model; a mixed node by intent turns this rule off for itself.",
+)
+def mixed_models(group, p):
+    kinds = Counter((d.text("name"), d.maybe("number", "memory_mib")) for d in group.packages)
+    if len(kinds) == 1:
+        return PASSED
+    names = {name for name, _memory in kinds}
+    words = sorted("%d x %s%s" % (n, name, "" if len(names) > 1 or memory is None else " with %d MiB" % memory) for (name, memory), n in kinds.items())
+    return found("Different models in one node: %s" % ", ".join(words), ", ".join(words), expectation("one model", origin="this node"))
+
+
+@rule(
+    id="driver-library-match",
+    layer=1,
+    level="fail",
+    title="Driver module and driver library have one version",
+    reads=("accelerators",),
+    scope="group",
+    remedy="A package was updated under a running module: drain the node and reboot, or reload the module.",
+)
+def driver_library_match(group, p):
+    library = group.text("driver", "library_version")
+    module = group.maybe("text", "driver", "module_version") or group.text("driver", "version")
+    if _same_version(library, module):
+        return PASSED
+    return found("The library is %s, the loaded module %s" % (library, module), library, expectation(module, origin="this node: the loaded module"))
+
+
+@rule(
+    id="driver-module-loaded",
+    layer=1,
+    level="warn",
+    title="The loaded driver is the installed one",
+    reads=("accelerators", "host"),
+    scope="group",
+    remedy="Reboot the node or reload the module; the update takes effect then.",
+    follows=("driver-library-match",),
+)
+def driver_module_loaded(group, p):
+    loaded = group.maybe("text", "driver", "module_version") or group.text("driver", "version")
+    modules = group.view.section("host").facts("modules")
+    installed = modules.text(group.manufacturer if group.manufacturer in modules.data else "amdgpu", "version")
+    if _same_version(installed, loaded):
+        return PASSED
+    return found("Version %s is installed, %s is loaded" % (installed, loaded), loaded, expectation(installed, origin="this node: the installed module"))
+
+
+def _same_version(one, other):
+    """Equal, or one names the other with fewer parts (6.8 and 6.8.5 differ; 550.54.15 and 550.54.15-1 do not)."""
+    return show(one).split("-")[0] == show(other).split("-")[0]

@@ -1,0 +1,171 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Asks the rules of a profile about one node. Pure: a view in, a Judged out; nothing a report says makes it raise."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, RULES, NoAnswer, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
+
+_INDEX = {name: position for position, name in enumerate(OUTCOMES)}
+_TURNED_OFF = "turned off by the site: accelerator_policy_%s_enabled"
+WHOLE = ("node", "manufacturer", "section")  # kinds of subject that stand for the whole node
+
+
+class Judged(NamedTuple):
+    """The outcomes of one node, folded: what passed is only counted."""
+
+    node: str
+    counts: dict  # rule -> [passed, found, unknown, not_applicable, not_run]
+    findings: list  # finding documents
+    gaps: list  # (rule, outcome, reason, number of subjects)
+    prints: dict  # cohort rule -> ("value", value) or (outcome, reason)
+
+
+def outcomes(rule, view, params):
+    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A cohort rule gives its value as evidence."""
+    node = ("node", view.node)
+    for section in rule.reads:
+        if section != "accelerators":
+            problem = view.missing(section)
+            if problem:
+                return [(node, Outcome("unknown", problem))]
+    if rule.scope == "device" or rule.scope == "group":
+        results = []
+        check = rule.check
+        for group in view.groups:
+            if rule.scope == "device":
+                for device in group.packages:
+                    try:
+                        result = check(device, params)
+                    except NoAnswer as no:
+                        result = Outcome(no.outcome, no.reason)
+                    _add(results, (device.kind, device.id), result)
+            elif group.packages:
+                try:
+                    result = check(group, params)
+                except NoAnswer as no:
+                    result = Outcome(no.outcome, no.reason)
+                _add(results, ("manufacturer", group.manufacturer), result)
+        results.extend((node, gap) for gap in view.device_gaps)
+        return results
+    try:
+        result = rule.check(view, params)
+    except NoAnswer as no:
+        result = Outcome(no.outcome, no.reason)
+    if rule.scope == "cohort" and type(result) is not Outcome:
+        return [(node, Outcome("passed", evidence=result))]
+    results = []
+    _add(results, node, result)
+    return results
+
+
+def _add(results, subject, result):
+    if type(result) is Outcome:
+        results.append((result.subject or subject, result))
+    else:
+        results.extend((one.subject or subject, one) for one in result)
+
+
+def judge(node, sections, rules, profile):
+    """Ask every rule of the profile about one node. rules: the node's Policy; profile: a Profile."""
+    view = NodeView(node, sections, rules)
+    return judge_view(view, profile)
+
+
+def judge_view(view, profile):
+    node, rules = view.node, view.policy
+    counts, findings, gaps, prints = {}, [], [], {}
+    silent = None if view.answered else "no answer: %s" % view.no_answer()
+    for name in profile.asked:
+        rule = RULES[name]
+        tally = counts[name] = [0, 0, 0, 0, 0]
+        if not rules.enabled(name):
+            tally[3] = 1
+            gaps.append((name, "not_applicable", _TURNED_OFF % name.replace("-", "_"), 1))
+            continue
+        if silent:
+            tally[2] = 1
+            gaps.append((name, "unknown", silent, 1))
+            if rule.scope == "cohort":
+                prints[name] = ("unknown", silent)
+            continue
+        why = {}
+        for subject, outcome in outcomes(rule, view, rules.params(name)):
+            said = outcome.outcome
+            if rule.scope == "cohort":
+                prints[name] = ("value", outcome.evidence) if said == "passed" else (said, outcome.reason)
+                continue
+            tally[_INDEX[said]] += 1
+            if said == "passed":
+                continue
+            if said == "found":
+                findings.append(finding(rule, rules, node, subject, outcome))
+            else:
+                key = (said, outcome.reason)
+                why[key] = why.get(key, 0) + 1
+        for (said, reason), number in why.items():
+            gaps.append((name, said, reason, number))
+    if len(findings) > 1:
+        explain(findings)
+    return Judged(node, counts, findings, gaps, prints)
+
+
+def finding(rule, rules, node, subject, outcome):
+    """The document of a finding."""
+    given = rules.level(rule.id)
+    subjects = subject if isinstance(subject, list) else [subject]
+    shown = [{"node": node, "kind": kind, "id": ident} for kind, ident in subjects]
+    return {
+        "rule": rule.id,
+        "node": node,
+        "subject": shown[0] if len(shown) == 1 else shown,
+        "outcome": "found",
+        "layer": rule.layer,
+        "level": given or outcome.level or rule.level,
+        "summary": outcome.summary,
+        "observed": outcome.observed,
+        "expected": outcome.expected,
+        "evidence": outcome.evidence,
+        "reason": outcome.reason,
+        "remedy": outcome.remedy or rule.remedy,
+        "caused_by": list(outcome.caused_by),
+    }
+
+
+def explain(findings):
+    """Name the cause of findings of one node that follow from another one on the same subject."""
+    by_rule = {}
+    for one in findings:
+        by_rule.setdefault(one["rule"], []).append(one)
+    for one in findings:
+        rule = RULES[one["rule"]]
+        for cause in rule.follows:
+            if rule.scope == "cohort" and RULES[cause].scope == "cohort":
+                continue  # differences explain each other only where they always come together: cohorts.same_nodes
+            if cause not in one["caused_by"] and any(_meet(one["subject"], other["subject"]) and _not_milder(other, one) for other in by_rule.get(cause, ())):
+                one["caused_by"].append(cause)
+
+
+def _meet(one, other):
+    if isinstance(one, list) or isinstance(other, list):
+        return False
+    return one == other or one["kind"] in WHOLE or other["kind"] in WHOLE
+
+
+def _not_milder(cause, one):
+    """A failure is never explained away by something milder."""
+    return LEVELS.index(cause["level"]) >= LEVELS.index(one["level"])
+
+
+def default_policy():
+    catalogue.load()
+    return policy.Policy()
+
+
+def default_profile(name="preflight"):
+    return profiles.find(name)

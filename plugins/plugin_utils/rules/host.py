@@ -1,0 +1,93 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules about the host around the accelerators."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
+    Parameter,
+    expectation,
+    found,
+    not_applicable,
+    rule,
+)
+
+
+@rule(
+    id="time-synchronized",
+    layer=1,
+    level="warn",
+    title="The clock is synchronized",
+    reads=("host",),
+    scope="node",
+    remedy="Start chronyd, ntpd or systemd-timesyncd and give it a reachable source.",
+    parameters={"most_seconds": Parameter("number", 1, "s", "our choice: logs of many nodes can be put in order within a second")},
+)
+def time_synchronized(view, p):
+    host = view.section("host")
+    if not host.flag("time", "synchronized"):
+        return found("The clock is not synchronized", False, expectation(True, origin="suite: five-layer acceptance pins a time source"))
+    offset = host.maybe("number", "time", "offset_seconds")
+    if offset is not None and abs(offset) > p.most_seconds:
+        return found("The clock is %g s off" % offset, offset, p.expected("most_seconds"))
+    return PASSED
+
+
+@rule(
+    id="memlock-limit",
+    layer=1,
+    level="warn",
+    title="Memory may be locked for RDMA",
+    reads=("host",),
+    scope="node",
+    remedy="Set memlock to unlimited in limits.conf and in the units of the container runtime, kubelet or slurmd.",
+    parameters={"least_gib": Parameter("number", 32, "GiB", "suite: Primus: memlock of at least 32 GiB")},
+)
+def memlock_limit(view, p):
+    soft = view.section("host").fact("limits", "memlock_soft")
+    if soft == "unlimited":
+        return PASSED
+    size = view.section("host").number("limits", "memlock_soft") / 2**30
+    if size < p.least_gib:
+        return found("memlock is limited to %.3g GiB" % size, round(size, 3), p.expected("least_gib"))
+    return PASSED
+
+
+@rule(
+    id="huge-pages",
+    layer=1,
+    level="info",
+    title="Transparent huge pages are not off",
+    reads=("host",),
+    scope="node",
+    remedy="Set transparent_hugepage to madvise or always, unless the site turned it off on purpose.",
+)
+def huge_pages(view, p):
+    mode = view.section("host").word("huge_pages", "transparent")
+    if mode == "never":
+        return found("Transparent huge pages are off", mode, expectation("madvise or always", origin="our choice: loaders of large models profit"))
+    return PASSED
+
+
+@rule(
+    id="host-memory",
+    layer=1,
+    level="info",
+    title="Host memory at least the accelerators' memory",
+    reads=("host", "accelerators"),
+    scope="node",
+    remedy="Check for a failed or missing memory module; a smaller host by design sets accelerator_policy_host_memory_ratio.",
+    parameters={"ratio": Parameter("number", 1.0, "of accelerator memory", "our choice: a model is staged through host memory")},
+)
+def host_memory(view, p):
+    if not view.packages:
+        return not_applicable("no accelerator was read")
+    total = view.section("host").number("memory", "total_mib")
+    needed = sum(d.number("memory_mib") for d in view.packages) * p.ratio
+    if total < needed:
+        expected = p.expected("ratio", value=round(needed / 1024))
+        expected["unit"] = "GiB"
+        return found("%d GiB of host memory" % (total / 1024), round(total / 1024), expected)
+    return PASSED
