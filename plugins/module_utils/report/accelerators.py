@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, not_applicable, number, unknown, why
 
 GROUPS = {
@@ -42,7 +42,7 @@ def fact(text, what, convert=None):
     plain = words.strip("[]() ").lower()
     if plain in _NO_SUCH_THING:
         return not_applicable("%s: %s" % (what, words))
-    if plain in ("", "-", "--", "xxx", "?") or plain.startswith(("err", "unknown error", "insufficient permission", "gpu is lost")) or "requires reset" in plain:
+    if plain in ("", "-", "--", "xxx", "?") or plain.startswith(("err", "unknown error", "insufficient perm", "gpu is lost")) or "requires reset" in plain:
         return unknown("%s: %r" % (what, words[:80]))
     if convert is None:
         return words
@@ -153,9 +153,11 @@ def detection(manufacturer, devices, read_failed=None, pci=None, host_check=None
     block = {"state": "ok", "depth": "declared", "accelerators": len(whole), "detail": "", "reason": "", "host": host_check or not_applicable("no cross-check")}
     groups = {}
     for entry in whole:
-        key = (entry["name"] if is_known(entry["name"]) else "unnamed", str(entry["memory_mib"]))
-        groups[key] = groups.get(key, 0) + 1
-    block["detail"] = ", ".join("%s x%d" % (name, count) for (name, _memory), count in groups.items())
+        name = entry["name"] if is_known(entry["name"]) else "unnamed"
+        sizes = groups.setdefault(name, {})
+        size = entry["memory_mib"] if is_known(entry["memory_mib"]) else next(iter(sizes), None)
+        sizes[size] = sizes.get(size, 0) + 1
+    block["detail"] = ", ".join("%s x%d" % (name, count) for name, sizes in groups.items() for count in sizes.values())
     unnamed = [d for d in whole if not is_known(d["name"]) or not str(d["name"]).strip()]
     counted = host_check.get("accelerators") if isinstance(host_check, dict) else None
     if read_failed and not_installed and on_bus == []:
@@ -182,22 +184,16 @@ def source(answer, name=None):
     """The entry of `sources` of one call."""
     rc = getattr(answer, "rc", None)
     status = answer.status if rc in (None, 0) else "exit %s" % rc
-    return {"source": name or answer.subject, "status": status, "seconds": round(getattr(answer, "seconds", 0.0), 3), "detail": "" if status == "ok" else answer.reason}
-
-
-def timestamp(seconds):
-    try:
-        return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    except (ValueError, OverflowError, OSError, TypeError):
-        return unknown("the node's clock: %r" % (seconds,))
+    seconds = round(getattr(answer, "seconds", 0.0), 3)
+    return {"source": name or answer.subject, "status": status, "seconds": seconds, "detail": "" if status == "ok" else answer.reason}
 
 
 def section(manufacturer, host, devices, detection, driver, sources, checks=(), note=""):
     return {
         "manufacturer": manufacturer,
-        "timestamp": timestamp(host.now()),
+        "timestamp": utc(host.now()),
         "detection": detection,
-        "driver": {key: unknown("%s: not read" % key) if driver.get(key) is None else driver[key] for key in DRIVER},
+        "driver": dict(driver, **{key: unknown("%s: not read" % key) for key in DRIVER if driver.get(key) is None}),
         "sources": list(sources),
         "devices": list(devices),
         "checks": list(checks),

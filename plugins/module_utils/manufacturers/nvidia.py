@@ -1,0 +1,422 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""NVIDIA: NVML when nvidia-ml-py is there and works, else nvidia-smi -q -x; one normalization for both.
+
+nvidia-smi and NVML contend for the driver's locks: calls are made one after the other, each for all cards.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_nvml
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_smi as smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import (
+    from_answer,
+    is_known,
+    is_not_applicable,
+    is_unknown,
+    not_applicable,
+    unknown,
+    why,
+)
+
+MANUFACTURER = "nvidia"
+XML, LIST, NVLINK = ["nvidia-smi", "-q", "-x"], ["nvidia-smi", "-L"], ["nvidia-smi", "nvlink", "-s"]
+# The first call initializes every card when persistence is off, one after the other.
+TIMEOUT_NVML, TIMEOUT_LOG, TIMEOUT_SHORT = 30, 45, 20
+
+# Parts made without NVLink (their product briefs), not asked for it.
+_NO_NVLINK = re.compile(r"\b(T4G?|L4|L40S?|L2|L20|A10G?|A2|A16|P4|P40|RTX 40\d\d|RTX 50\d\d|RTX PRO|GTX)\b")
+# Driver branch since which an element is printed at all (documents of branches 450 to 595).
+_SINCE = {"fabric.state": 520, "fabric.status": 520, "fabric.clique_id": 540, "fabric.cluster_uuid": 540, "recovery_action": 540}
+_SINCE.update({"ecc.sram_threshold_exceeded": 540, "temperature_c.margin_core": 520, "pcie.generation_device_max": 520})
+_BLANK = 1 << 62  # a counter that was never read is all ones
+_VERSION = re.compile(r"\b(\d{3,}\.\d+(?:\.\d+)?)\b")
+_LOST = re.compile(r"gpu.{0,4}is lost", re.IGNORECASE)
+
+
+def _error(error, what):
+    """A failed NVML query as a fact (nvmlReturn_t: 3 not supported, 15 GPU is lost)."""
+    said = "NVML, %s: %s" % (what, error.get("said") or "error %s" % error.get("error"))
+    if error.get("error") == 15 and not _LOST.search(said):
+        said += " (GPU is lost)"
+    return not_applicable(said) if error.get("error") == 3 else unknown(said)
+
+
+def _word(text):
+    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+
+
+def _value(raw, place, kind, branch=None):
+    if isinstance(raw, dict):
+        return _error(raw, place)
+    if raw is None and branch is not None and branch < _SINCE.get(place, 0):
+        return not_applicable("%s: driver branch %d does not tell" % (place, branch))
+    if kind == "t":
+        return report.fact(raw, place)
+    if kind == "w":
+        return report.fact(raw, place, _word)
+    if kind == "f":
+        return report.flag(raw, place)
+    value = report.quantity(raw, place, None if kind == "n" else kind)
+    return unknown("%s: blank (%s)" % (place, value)) if is_known(value) and abs(value) >= _BLANK else value
+
+
+def _read(raw, spec, branch=None):
+    """{group or key: value or {key: value}} of one card or partition."""
+    out = {}
+    for place, kind, *_elements in spec:
+        group, _dot, key = place.partition(".")
+        value = _value(raw.get(place), place, kind, branch)
+        if key:
+            out.setdefault(group, {})[key] = value
+        else:
+            out[group] = value
+    return out
+
+
+def _ecc_count(raw, extra, what, when):
+    names = ["sram_%s_%s" % (what, when)]
+    if "extra." + names[0] not in raw and what == "uncorrected":
+        names = ["sram_parity_" + when, "sram_secded_" + when]
+    names.append("dram_%s_%s" % (what, when))
+    values = [extra[name] for name in names]
+    total = "total_%s_%s" % (what, when)
+    if "extra." + total in raw and not any(is_known(v) for v in values):
+        return extra[total]  # boards before Turing, or a library that tells no more
+    doubt = next((v for v in values if is_unknown(v)), None)
+    counted = [v for v in values if is_known(v)]
+    return doubt or (sum(counted) if counted else values[-1])
+
+
+def _settle(raw, told):
+    """What the groups mean together."""
+    ecc, extra, temperature, pcie, fabric = (told[group] for group in ("ecc", "extra", "temperature_c", "pcie", "fabric"))
+    for when in ("volatile", "aggregate"):
+        for what in ("corrected", "uncorrected"):
+            ecc["%s_%s" % (what, when)] = _ecc_count(raw, extra, what, when)
+    if is_known(temperature["margin_core"]):
+        temperature["limit_core"] = temperature["limit_memory"] = not_applicable("told as a margin")
+    for key in ("generation_current", "generation_max", "generation_device_max", "width_current", "width_max"):
+        pcie[key] = unknown("pcie.%s: 0" % key) if pcie[key] == 0 else pcie[key]
+    if is_not_applicable(fabric["state"]):
+        told["fabric"] = fabric["state"]
+    elif is_known(fabric["cluster_uuid"]) and not str(fabric["cluster_uuid"]).strip("0-"):
+        fabric["cluster_uuid"] = not_applicable("not in a multi-node domain")
+    mig = told["partition"]["enabled"]
+    if is_not_applicable(mig):
+        told["partition"] = not_applicable("no MIG on this part")
+    else:
+        told["partition"] = {"mode": "mig", "enabled": mig, "profile": not_applicable("the whole card"), "memory_profile": not_applicable("the whole card")}
+    if mig is True:  # the driver then says N/A for the whole card, though the question does arise
+        for group in ("ecc", "row_remap"):
+            told[group] = {k: unknown("%s (MIG is enabled)" % why(v)) if is_not_applicable(v) else v for k, v in told[group].items()}
+
+
+def _health(raw, told):
+    """Only what the driver itself says of the card."""
+    texts = [str(v.get("said")) if isinstance(v, dict) else str(v) for k, v in raw.items() if k not in ("mig", "reasons", "links")]
+    lost = any(_LOST.search(t) for t in texts) or any(isinstance(v, dict) and v.get("error") == 15 for v in raw.values())
+    recovery = told["recovery_action"]
+    if lost:
+        state, detail = "lost", "GPU is lost"
+    elif any("requires reset" in t.lower() for t in texts):
+        state, detail = "failed", "GPU requires reset"
+    elif told["row_remap"]["failed"] is True:
+        state, detail = "failed", "row remapping failed"
+    elif is_known(recovery) and recovery != "none":
+        state, detail = "failed", "recovery action: %s" % recovery
+    elif raw.get("inforom_corrupted"):
+        state, detail = "degraded", "infoROM is corrupted"
+    elif recovery == "none":
+        state, detail = "ok", "recovery action: none"
+    else:
+        return unknown("the driver gives no verdict (%s)" % why(recovery))
+    return {"state": state, "detail": detail}
+
+
+def _throttle(raw):
+    reasons = raw.get("reasons")
+    if not isinstance(reasons, dict) or "error" in reasons:
+        return _error(reasons, "clock event reasons") if reasons else unknown("clock event reasons: not printed")
+    said = {name: report.fact(text, name) for name, text in reasons.items()}
+    active = sorted(name for name, value in said.items() if value == "Active")
+    doubts = ["%s: %s" % (name, why(v) or v) for name, v in said.items() if v not in ("Active", "Not Active") and not is_not_applicable(v)]
+    return {"active": active if active or not doubts else unknown("clock event reasons: " + doubts[0])}
+
+
+def _links(total, down, doubt=""):
+    if doubt:
+        return {"kind": "nvlink", "total": total, "up": unknown(doubt), "down": down or unknown(doubt)}
+    return {"kind": "nvlink", "total": total, "up": total - len(down), "down": down} if total else not_applicable("no NVLink on this part")
+
+
+def _links_by_nvml(states):
+    if isinstance(states, dict):
+        return _error(states, "NVLink")
+    if not isinstance(states, list):
+        return unknown("NVLink: not told")
+    return _links(len(states), [n for n, state in enumerate(states) if state != 1])
+
+
+def _links_by_smi(told):
+    said, links = told["said"], told["links"]
+    if links:
+        odd = ["link %d: %s" % (n, t) for n, t in links.items() if "inactive" not in t.lower() and not re.match(r"[\d.]+ GB/s", t)]
+        return _links(len(links), sorted(n for n, t in links.items() if "inactive" in t.lower()), odd[0] if odd else "")
+    if "all links are inactive" in said.lower():
+        return {"kind": "nvlink", "total": unknown(said), "up": 0, "down": unknown(said)}
+    if "does not have or support" in said.lower():
+        return not_applicable("no NVLink on this part")
+    if "mig mode" in said.lower():
+        return not_applicable("NVLink cannot be asked in MIG mode")
+    return unknown("nvidia-smi nvlink -s: %s" % (said or "nothing said of this card"))
+
+
+def _ask_nvlink(host, cards, sources):
+    """links of every card from nvidia-smi: one call for all, none when no card can have NVLink."""
+    links = {}
+    for index, raw in enumerate(cards):
+        if "handle" in raw:
+            links[index] = unknown("NVLink: %s" % raw["handle"])
+        elif raw.get("partition.enabled") == "Enabled":
+            links[index] = not_applicable("NVLink cannot be asked in MIG mode")
+        elif _NO_NVLINK.search(raw.get("name") or ""):
+            links[index] = not_applicable("no NVLink on this part")
+    if len(links) < len(cards):
+        command = host.run(NVLINK, timeout=TIMEOUT_SHORT)
+        sources.append(report.source(command))
+        told = smi.parse_nvlink(command.stdout)
+        by_uuid = {card["uuid"]: card for card in told.values() if card["uuid"]}
+        ambiguous = len(by_uuid) < len(told)
+        for index, raw in enumerate(cards):
+            card = told.get(index) if ambiguous else by_uuid.get(raw.get("identity.uuid"))
+            if index not in links:
+                links[index] = _links_by_smi(card) if card else unknown(command.reason if not command.succeeded else "nvidia-smi nvlink -s: card not listed")
+    return links
+
+
+class _Machine:
+    """Facts of the machine about its cards: what is on PCI, NUMA nodes, device nodes."""
+
+    def __init__(self, host):
+        self.host = host
+        self.listing = None
+
+    def cards_on_bus(self):
+        """[{"address"}] of NVIDIA's physical functions of a display or accelerator class, or unknown. The section pci has the details."""
+        names = self.host.listdir("/sys/bus/pci/devices")
+        if not names.ok:
+            return unknown(names.reason)
+        found = []
+        for name in sorted(names.value):
+            base = "/sys/bus/pci/devices/%s/" % name
+            vendor = self.host.read_line(base + "vendor")
+            if (vendor.ok and vendor.value.lower() != "0x10de") or vendor.status == "absent":
+                continue
+            kind = self.host.read_line(base + "class") if vendor.ok else vendor
+            if not kind.ok:
+                return unknown(kind.reason)
+            if re.match(r"0x(0300|0302|0380|12)", kind.value.lower()) and not self.host.readlink(base + "physfn").ok:
+                found.append({"address": name})
+        return found
+
+    def numa(self, address):
+        if not is_known(address):
+            return unknown("NUMA node: %s" % why(address))
+        answer = self.host.read_line("/sys/bus/pci/devices/%s/numa_node" % address)
+        return from_answer(answer, lambda t: int(t) if int(t) >= 0 else unknown("the firmware names no NUMA node (%s)" % t))
+
+    def nodes(self, minor):
+        self.listing = self.listing or self.host.listdir("/dev")
+        if not self.listing.ok or not is_known(minor):
+            return unknown("device nodes: %s" % (why(minor) if self.listing.ok else self.listing.reason))
+        return ["/dev/nvidia%d" % minor] if "nvidia%d" % minor in self.listing.value else []
+
+    def excluded(self):
+        """Addresses of cards the driver was told to leave alone."""
+        paths = self.host.glob("/proc/driver/nvidia/gpus/*/information")
+        lines = {path: self.host.read_lines(path) for path in (paths.value if paths.ok else [])[:64]}
+        return [path.split("/")[-2] for path, said in lines.items() if any(re.match(r"GPU Excluded:\s*Yes", line) for line in said)]
+
+    def driver(self, system):
+        proc = self.host.read_text("/proc/driver/nvidia/version")
+        line = proc.value.split("\n")[0] if proc.ok else ""
+        running = _VERSION.search(line)
+        module = self.host.read_line("/sys/module/nvidia/version")
+        library = system.get("library_version")
+        told = {"version": system.get("driver_version"), "runtime_version": system.get("cuda_version")}
+        return dict(
+            {key: _value(text, key, "t") for key, text in told.items()},
+            module_version=running.group(1) if running else from_answer(module),
+            library_version=re.sub(r"^\d{1,2}\.(?=\d{3})", "", library) if isinstance(library, str) else unknown("no library answered"),
+            tool_version=not_applicable("the tool is part of the driver"),
+            runtime="cuda",
+            flavor="open" if "Open Kernel Module" in line else "proprietary" if running else unknown(proc.reason if not proc.ok else "not told"),
+        )
+
+
+def _device(index, raw, links, machine, branch):
+    ident = "nvidia:%d" % index
+    if "handle" in raw:  # the driver cannot open it
+        lost = unknown(raw["handle"])
+        groups = dict.fromkeys((*report.GROUPS, *report.VALUES), lost)
+        groups["health"] = {"state": "lost", "detail": raw["handle"]}
+        return report.device(ident, index, lost, identity=report.identity(lost, lost, raw.get("identity.pci") or lost, lost), **groups)
+    told = _read(raw, smi.SPEC, branch)
+    _settle(raw, told)
+    told["health"] = _health(raw, told)
+    told["throttle"] = _throttle(raw)
+    told["links"] = _links_by_nvml(raw.get("links")) if links is None else links
+    identity = told["identity"]
+    serial = raw.get("identity.serial")
+    told["identity"] = report.identity(identity["uuid"], identity["serial"] if isinstance(serial, dict) else serial, identity["pci"], identity["slot"])
+    told["numa_node"] = machine.numa(told["identity"]["pci"]["value"])
+    told["device_nodes"] = machine.nodes(told["extra"]["minor"])
+    told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value) and not key.startswith("total_")}
+    return report.device(ident, index, told.pop("name"), **told)
+
+
+def _partition(parent, raw, listed):
+    """A MIG device; listed: its line of nvidia-smi -L."""
+    told = _read(raw, smi.MIG_SPEC)
+    index = told["index"] if isinstance(told["index"], int) else len(listed)
+    line = listed.get(index, {})
+    name = _value(raw["name"], "name", "t") if "name" in raw else "MIG %s" % line["profile"] if line else unknown("nvidia-smi -L does not list this MIG device")
+    profile = re.search(r"MIG (\S+)", name) if is_known(name) else None
+    whole = not_applicable("told for the whole card")
+    groups = dict.fromkeys((*report.GROUPS, *report.VALUES), whole)
+    groups.update(health=unknown("no verdict on a MIG device"), memory_mib=told["memory_mib"], memory_used_mib=told["memory_used_mib"])
+    groups["ecc"] = dict(dict.fromkeys(report.GROUPS["ecc"], whole), uncorrected_volatile=told["ecc"]["uncorrected_volatile"])
+    profile = profile.group(1) if profile else unknown("profile: %s" % why(name))
+    groups["partition"] = {"mode": "mig", "enabled": True, "profile": profile, "memory_profile": told["memory_mib"]}
+    uuid = raw.get("uuid")
+    identity = report.identity(_value(uuid, "uuid", "t") if uuid else line.get("uuid"), whole, whole, whole)
+    extra = {key: value for key, value in told["extra"].items() if is_known(value)}
+    return report.device("%s/mig:%d" % (parent, index), index, name, "partition", parent, identity=identity, extra=extra, **groups)
+
+
+def _from_nvml(host, sources):
+    """(cards or None, system, (kind, reason) or None)."""
+    answer = host.native("nvml", nvidia_nvml, timeout=TIMEOUT_NVML)
+    sources.append(report.source(answer, "NVML"))
+    if not answer.ok:
+        kind = {"absent": smi.MISSING, "not_recorded": smi.MISSING, "timeout": smi.HANG}.get(answer.status, smi.OTHER)
+        return None, {}, (kind, "NVML: %s" % (answer.detail if kind == smi.MISSING and answer.detail else answer.reason))
+    told = answer.value if isinstance(answer.value, dict) else {}
+    system = told["system"] if isinstance(told.get("system"), dict) else {}
+    gpus = told.get("gpus")
+    if isinstance(gpus, list) and all(isinstance(gpu, dict) for gpu in gpus):
+        for gpu in gpus:
+            if "handle" in gpu:
+                gpu["handle"] = why(_error(gpu["handle"], "device handle")) if isinstance(gpu["handle"], dict) else str(gpu["handle"])
+            if not isinstance(gpu.get("mig"), list) or not all(isinstance(part, dict) for part in gpu["mig"]):
+                gpu["mig"] = []
+        return gpus, system, None
+    kind = smi.BY_CODE.get(told.get("error"), smi.OTHER)
+    said = "%s (error %s)" % (told.get("said") or "answer not understood", told.get("error"))
+    sources[-1].update(status="failed", detail=said)
+    return None, system, (kind, "NVML: %s" % smi.WORDS.get(kind, said))
+
+
+def _from_smi(host, sources):
+    """The same from nvidia-smi -q -x."""
+    command = host.run(XML, timeout=TIMEOUT_LOG)
+    sources.append(report.source(command))
+    said = command.stdout + "\n" + command.stderr
+    log = smi.parse_xml(command.stdout)
+    cards = _cards(log, said)
+    driver = log.top.get("driver_version")
+    system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject}
+    system["attached"] = report.quantity(log.top.get("attached_gpus"), "attached_gpus")
+    # nvidia-smi answers only when library and module are of one version
+    system["library_version"] = smi.library_version(said) or (driver if cards else None)
+    kind, reason = smi.failure(command)
+    if cards and command.status in ("ok", "overflow"):
+        if log.gpus and not log.complete:
+            system["early"] = "%s: the output ends early" % command.subject
+            sources[-1].update(status="partial", detail=system["early"])
+        return cards, system, None
+    if kind == smi.NONE or (log.complete and system["attached"] == 0 and command.status == "ok"):
+        return [], system, None
+    return None, system, (kind, reason)
+
+
+def _cards(log, said):
+    """Cards of a log, with those nvidia-smi could not open in their places."""
+    cards = []
+    corrupted = [report.normalize_pci(address) for address in smi.corrupted_inforoms(said)]
+    for flat in log.gpus:
+        raw = smi.pick(flat, smi.SPEC)
+        raw.setdefault("identity.pci", flat["id"] or None)
+        raw.update(reasons=flat["reasons"], mig=[smi.pick(part, smi.MIG_SPEC) for part in flat["mig"]])
+        if report.normalize_pci(raw["identity.pci"]) in corrupted:
+            raw["inforom_corrupted"] = "yes"
+        cards.append(raw)
+    for index, address, text in sorted(smi.lost_cards(said), key=str):
+        if index is None:  # cards are numbered in the order of their addresses
+            index = len([c for c in cards if str(report.normalize_pci(c["identity.pci"])) < str(report.normalize_pci(address))])
+        cards.insert(min(index, len(cards)), {"handle": text, "identity.pci": address})
+    return cards
+
+
+def _cross_check(system, listing):
+    """The `host` block: an independent count. listing: nvidia-smi -L, asked when NVML was the source."""
+    if listing is None:
+        attached = system.get("attached")
+        return {"command": system["source"], "accelerators": attached, "detail": "the devices were read with this tool itself", "reason": why(attached)}
+    count = len(smi.parse_list(listing.stdout))
+    reason = "" if listing.succeeded else smi.failure(listing)[1]
+    told = count if listing.succeeded or count else unknown(reason)
+    return {"command": listing.subject, "accelerators": told, "detail": listing.stdout.strip()[:2000], "reason": reason}
+
+
+def collect(host, pci=None):
+    """The section accelerators.nvidia. pci: NVIDIA's accelerators on PCI, or None to look."""
+    machine, sources, notes = _Machine(host), [], []
+    pci = machine.cards_on_bus() if pci is None else pci
+    if pci == [] and host.resolve("nvidia-smi").status == "absent":
+        block = report.detection(MANUFACTURER, [], "nvidia-smi is not installed", pci, not_applicable("nothing to cross-check"), not_installed=True)
+        nothing = not_applicable("no NVIDIA accelerator on this node")
+        return report.section(MANUFACTURER, host, [], block, dict.fromkeys((*report.DRIVER, "flavor"), nothing), sources)
+    cards, system, failed = _from_nvml(host, sources)
+    failures = [failed] if failed else []
+    by_nvml = cards is not None
+    if not by_nvml:
+        library = system.get("library_version")
+        cards, system, failed = _from_smi(host, sources)
+        system["library_version"] = system.get("library_version") or library
+        if failed:
+            failures.append(failed)
+        elif failures[0][0] != smi.MISSING:
+            notes.append("%s; read with nvidia-smi instead" % failures[0][1])
+
+    listing = None
+    if cards is not None and (by_nvml or any(raw.get("mig") for raw in cards)):
+        listing = host.run(LIST, timeout=TIMEOUT_SHORT)
+        sources.append(report.source(listing))
+    listed = {card["index"]: card["mig"] for card in smi.parse_list(listing.stdout)} if listing else {}
+    links = _ask_nvlink(host, cards, sources) if cards and not by_nvml else {}
+    found = re.match(r"(\d{3,4})\.", str(system.get("driver_version")))
+    branch = int(found.group(1)) if found and not by_nvml else None
+    devices = []
+    for index, raw in enumerate(cards or []):
+        devices.append(_device(index, raw, links.get(index), machine, branch))
+        devices += [_partition(devices[-1]["id"], part, listed.get(index, {})) for part in raw.get("mig") or []]
+    report.mark_duplicates(devices)
+
+    read_failed, cross = system.get("early"), not_applicable("nothing was read")
+    if cards is None:
+        told = [reason for kind, reason in failures if kind != smi.MISSING] or [reason for _kind, reason in failures]
+        read_failed = "; ".join(dict.fromkeys(told))
+    else:
+        cross = _cross_check(system, listing if by_nvml else None)
+    absent = cards is None and all(kind in (smi.MISSING, smi.NOT_LOADED) for kind, _reason in failures)
+    block = report.detection(MANUFACTURER, devices, read_failed, pci, cross, not_installed=absent)
+    excluded = machine.excluded() if block["state"] == "unavailable" and (cards is None or (isinstance(pci, list) and len(pci) > len(cards))) else []
+    if excluded:
+        block["reason"] += "; excluded by the driver: %s" % ", ".join(excluded)
+    return report.section(MANUFACTURER, host, devices, block, machine.driver(system), sources, note="; ".join(notes))

@@ -1,0 +1,267 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What NVML tells, under the places of nvidia_smi.SPEC and in nvidia-smi's words. Runs alone in a child: standard library and pynvml.
+
+A query that failed is {"error": nvmlReturn_t or None, "said": …}. Any one may be missing from library, nvidia-ml-py or card; none stops the others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+_SWITCH = ("Disabled", "Enabled")
+_YES = ("No", "Yes")
+_ARCHITECTURES = {2: "Kepler", 3: "Maxwell", 4: "Pascal", 5: "Volta", 6: "Turing", 7: "Ampere", 8: "Ada Lovelace", 9: "Hopper", 10: "Blackwell", 13: "Rubin"}
+# place, function after nvmlDeviceGet, arguments, words of its numbers
+_QUERIES = (
+    ("name", "Name"),
+    ("identity.uuid", "UUID"),
+    ("identity.serial", "Serial"),
+    ("extra.minor", "MinorNumber"),
+    ("firmware.vbios", "VbiosVersion"),
+    ("firmware.gsp", "GspFirmwareVersion"),
+    ("firmware.inforom", "InforomImageVersion"),
+    ("persistence", "PersistenceMode", (), _SWITCH),
+    ("temperature_c.core", "Temperature", (0,)),
+    ("temperature_c.margin_core", "MarginTemperature"),
+    ("temperature_c.limit_core", "TemperatureThreshold", (1,)),
+    ("temperature_c.limit_memory", "TemperatureThreshold", (2,)),
+    ("power_w.draw", "PowerUsage"),
+    ("power_w.limit", "PowerManagementLimit"),
+    ("power_w.limit_default", "PowerManagementDefaultLimit"),
+    ("pcie.generation_current", "CurrPcieLinkGeneration"),
+    ("pcie.generation_max", "MaxPcieLinkGeneration"),
+    ("pcie.generation_device_max", "GpuMaxPcieLinkGeneration"),
+    ("pcie.width_current", "CurrPcieLinkWidth"),
+    ("pcie.width_max", "MaxPcieLinkWidth"),
+    ("pcie.replay_count", "PcieReplayCounter"),
+    ("retired_pages.pending", "RetiredPagesPendingStatus", (), _YES),
+    ("extra.architecture", "Architecture", (), _ARCHITECTURES),
+    ("extra.compute_mode", "ComputeMode", (), ("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process")),
+    ("extra.virtualization", "VirtualizationMode", (), ("None", "Pass-Through", "VGPU", "Host VGPU", "Host VSGA")),
+    ("extra.module_id", "ModuleId"),
+    ("extra.unrepairable_memory", "UnrepairableMemoryFlag_v1", (), _YES),
+)
+_LISTS = (
+    ("RemappedRows", (("row_remap.corrected", None), ("row_remap.uncorrected", None), ("row_remap.pending", _YES), ("row_remap.failed", _YES))),
+    ("MigMode", (("partition.enabled", _SWITCH), ("extra.mig_pending", _SWITCH))),
+    ("EccMode", (("ecc.mode", _SWITCH), ("extra.ecc_pending", _SWITCH))),
+    ("RepairStatus", (("extra.channel_repair_pending", _YES), ("extra.tpc_repair_pending", _YES))),
+)
+_FABRIC = ("N/A", "Not Started", "In Progress", "Completed")
+_RECOVERY = ("None", "Reset", "Reboot", "Drain P2P", "Drain and Reset")
+# nvml.h, nvmlClocksEventReasons, from bit 0
+_REASONS = (
+    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost",
+    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clocks_setting",
+)  # fmt: skip
+_MAX_LINKS = 64
+_NOT_THERE = (2, 13, 25)  # invalid argument, function not found, argument version mismatch: an older or newer form may answer
+
+
+def _failed(value):
+    return isinstance(value, dict) and "error" in value
+
+
+def _word(value, words):
+    if words is None:
+        return value
+    try:
+        return words[value]
+    except (LookupError, TypeError):
+        return "value %s" % value
+
+
+class _Nvml:
+    def __init__(self, module):
+        self.module = module
+        self.older = getattr(module, "NVMLLibraryMismatchError", module.NVMLError)  # the library is older than nvidia-ml-py
+        self.caught = (module.NVMLError, self.older, AttributeError, ValueError, TypeError, LookupError, OSError, ctypes.ArgumentError)
+
+    def error(self, caught):
+        absent = isinstance(caught, AttributeError) or (isinstance(caught, self.older) and not isinstance(caught, self.module.NVMLError))
+        said = "Function Not Found (%s)" % caught if absent else str(caught) or type(caught).__name__
+        return {"error": 13 if absent else getattr(caught, "value", None), "said": said[:200]}
+
+    def ask(self, name, *arguments, convert=None):
+        try:
+            value = getattr(self.module, name)(*arguments)
+            value = convert(value) if convert else value
+            return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        except self.caught as caught:
+            return self.error(caught)
+
+    def device(self, name, *arguments, **convert):
+        return self.ask("nvmlDeviceGet" + name, *arguments, **convert)
+
+    def field(self, handle, number, words=None):
+        def value(answers):
+            if answers[0].nvmlReturn:
+                raise self.module.NVMLError(answers[0].nvmlReturn)
+            kinds = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # nvmlValueType_t
+            return _word(getattr(answers[0].value, kinds[answers[0].valueType]), words)
+
+        return self.device("FieldValues", handle, [number], convert=value)
+
+    def structure(self, handle, *forms):
+        """The structure that the first known of (its type, function) fills, or an error."""
+        error = None
+        for kind, name in forms:
+            try:
+                filled = getattr(self.module, kind)()
+                getattr(self.module, "nvmlDeviceGet" + name)(handle, ctypes.byref(filled))
+                return filled
+            except self.caught as caught:
+                error = self.error(caught)
+                if error["error"] not in _NOT_THERE:
+                    break
+        return error
+
+
+def _memory(nvml, handle, out):
+    told = nvml.device("MemoryInfo", handle, getattr(nvml.module, "nvmlMemory_v2", 0))
+    if _failed(told) and told["error"] in _NOT_THERE:
+        told = nvml.device("MemoryInfo", handle)
+    for place, key in (("memory_mib", "total"), ("memory_used_mib", "used"), ("extra.memory_reserved_mib", "reserved")):
+        if _failed(told) or hasattr(told, key):
+            out[place] = told if _failed(told) else getattr(told, key) // 1048576
+
+
+def _ecc(nvml, handle, out):
+    sram = nvml.structure(handle, ("c_nvmlEccSramErrorStatus_v1_t", "SramEccErrorStatus"))
+    for counter, when in enumerate(("volatile", "aggregate")):
+        for kind, what in enumerate(("corrected", "uncorrected")):
+            place = "extra.%%s_%s_%s" % (what, when)
+            out[place % "dram"] = nvml.device("MemoryErrorCounter", handle, kind, counter, 2)
+            out[place % "total"] = nvml.device("TotalEccErrors", handle, kind, counter)
+            if _failed(sram):
+                out[place % "sram"] = nvml.device("MemoryErrorCounter", handle, kind, counter, 7)
+        if not _failed(sram):
+            for name, key in (("corrected", "Cor"), ("parity", "UncParity"), ("secded", "UncSecDed")):
+                out["extra.sram_%s_%s" % (name, when)] = getattr(sram, when + key)
+    out["ecc.sram_threshold_exceeded"] = sram if _failed(sram) else _word(sram.bThresholdExceeded, _YES)
+
+
+def _links(nvml, handle):
+    """States of the links by number. How many there are differs from part to part, so it is asked for."""
+    count = nvml.field(handle, 91)
+    known = isinstance(count, int)
+    states = []
+    for link in range(min(count, _MAX_LINKS) if known else _MAX_LINKS):
+        state = nvml.device("NvLinkState", handle, link)
+        if _failed(state):
+            if states and not known and state["error"] in (2, 3):
+                break
+            return state
+        states.append(state)
+    return states
+
+
+def _fabric(nvml, handle, out):
+    told = nvml.structure(
+        handle, ("c_nvmlGpuFabricInfo_v3_t", "GpuFabricInfoV"), ("c_nvmlGpuFabricInfo_v2_t", "GpuFabricInfoV"), ("c_nvmlGpuFabricInfo_t", "GpuFabricInfo")
+    )
+    out["fabric.state"] = told if _failed(told) else _word(told.state, _FABRIC)
+    done = not _failed(told) and told.state == 3
+    for place in ("status", "clique_id", "cluster_uuid"):
+        out["fabric." + place] = told if _failed(told) else "N/A"
+    if done:
+        digits = "".join("%02x" % byte for byte in told.clusterUuid)
+        out["fabric.status"] = nvml.ask("nvmlErrorString", told.status) if told.status else "Success"
+        out["fabric.clique_id"] = told.cliqueId
+        out["fabric.cluster_uuid"] = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _partitions(nvml, handle):
+    parts = []
+    most = nvml.device("MaxMigDeviceCount", handle)
+    for index in range(most if isinstance(most, int) else 0):
+        part = nvml.device("MigDeviceHandleByIndex", handle, index)
+        if _failed(part):
+            if part["error"] not in (2, 6):  # not found: this place is empty
+                parts.append({"index": index, "name": part})
+            continue
+        told = {"index": index, "name": nvml.device("Name", part), "uuid": nvml.device("UUID", part)}
+        told["extra.gpu_instance"] = nvml.device("GpuInstanceId", part)
+        told["extra.compute_instance"] = nvml.device("ComputeInstanceId", part)
+        _memory(nvml, part, told)
+        parts.append(told)
+    return parts
+
+
+def _processes(nvml, handle):
+    pids, failed = set(), None
+    for name in ("ComputeRunningProcesses", "GraphicsRunningProcesses"):
+        told = nvml.device(name, handle)
+        if _failed(told) and told["error"] == 13:
+            told = nvml.device(name + "_v2", handle)
+        if _failed(told):
+            failed = told
+        else:
+            pids.update(process.pid for process in told)
+    return failed if failed and not pids else len(pids)
+
+
+def _gpu(nvml, handle):
+    out = {}
+    for place, name, *rest in _QUERIES:
+        told = nvml.device(name, handle, *(rest[0] if rest else ()))
+        out[place] = told if _failed(told) or len(rest) < 2 else _word(told, rest[1])
+        if place.startswith("power_w") and not _failed(told):
+            out[place] = round(told / 1000.0, 2)
+    for name, places in _LISTS:
+        told = nvml.device(name, handle)
+        for position, (place, words) in enumerate(places):
+            out[place] = told if _failed(told) else _word(told[position], words)
+    out["identity.pci"] = nvml.device("PciInfo", handle, convert=lambda info: info.busId)
+    out["utilization_percent"] = nvml.device("UtilizationRates", handle, convert=lambda rates: rates.gpu)
+    out["extra.performance_state"] = nvml.device("PerformanceState", handle, convert=lambda state: "P%d" % state if state < 32 else "Unknown")
+    out["retired_pages.corrected"] = nvml.device("RetiredPages", handle, 0, convert=len)
+    out["retired_pages.uncorrected"] = nvml.device("RetiredPages", handle, 1, convert=len)
+    out["temperature_c.memory"] = nvml.field(handle, 82)
+    out["recovery_action"] = nvml.field(handle, 230, _RECOVERY)
+    out["processes"] = _processes(nvml, handle)
+    mask = nvml.device("CurrentClocksEventReasons", handle)
+    if _failed(mask) and mask["error"] == 13:
+        mask = nvml.device("CurrentClocksThrottleReasons", handle)
+    out["reasons"] = mask if _failed(mask) else {name: "Active" if mask >> bit & 1 else "Not Active" for bit, name in enumerate(_REASONS)}
+    platform = nvml.structure(handle, ("c_nvmlPlatformInfo_v2_t", "PlatformInfo"))
+    for place, key in (("identity.slot", "slotNumber"), ("extra.tray", "trayIndex"), ("extra.chassis", "chassisSerialNumber")):
+        value = platform if _failed(platform) else getattr(platform, key)
+        out[place] = (value.decode("utf-8", "replace") if key == "chassisSerialNumber" else ord(value or b"\0")) if isinstance(value, bytes) else value
+    _memory(nvml, handle, out)
+    _ecc(nvml, handle, out)
+    _fabric(nvml, handle, out)
+    out["links"] = _links(nvml, handle)
+    out["mig"] = _partitions(nvml, handle) if out["partition.enabled"] == "Enabled" else []
+    return out
+
+
+def read(arguments):
+    """{"system": {…}, "gpus": [{…}]}, or {"error": nvmlReturn_t or None, "said": …, "system": {…}}, or {"missing": …}."""
+    try:
+        import pynvml
+    except (ImportError, SyntaxError) as caught:
+        return {"missing": "nvidia-ml-py is not installed (%s)" % caught}
+    nvml = _Nvml(pynvml)
+    started = nvml.ask("nvmlInit")
+    library = nvml.ask("nvmlSystemGetNVMLVersion")
+    system = {} if _failed(library) else {"library_version": library}
+    if _failed(started):
+        if started["error"] == 12:
+            try:
+                ctypes.CDLL("libnvidia-ml.so.1")
+            except OSError as caught:
+                started["said"] = str(caught)[:200]
+        return dict(started, system=system)
+    system["driver_version"] = nvml.ask("nvmlSystemGetDriverVersion")
+    system["cuda_version"] = nvml.ask("nvmlSystemGetCudaDriverVersion_v2", convert=lambda v: "%d.%d" % (v // 1000, v % 1000 // 10))
+    count = nvml.ask("nvmlDeviceGetCount")
+    if _failed(count):
+        return dict(count, system=system)
+    gpus = []
+    for index in range(min(count, 1024)):
+        handle = nvml.device("HandleByIndex", index)
+        gpus.append({"handle": handle} if _failed(handle) else _gpu(nvml, handle))
+    return {"system": system, "gpus": gpus}
