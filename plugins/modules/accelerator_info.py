@@ -25,7 +25,7 @@ extends_documentation_fragment:
 notes:
   - Serial numbers, secure boot and the BMC can be read by root only.
   - Limits are those of the module's own process, which is what a program started the same way gets.
-  - Secrets on the kernel command line (values of keys such as token or password, and passwords in URLs) are replaced by V((redacted\)).
+  - Secrets on the kernel command line (values of keys such as token or password, and passwords in URLs) are replaced by V([redacted]).
 """
 
 EXAMPLES = r"""

@@ -1,7 +1,10 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Machine, board, firmware from /sys/class/dmi/id (SMBIOS), else the device tree. Serial numbers need root."""
+"""Machine, board and firmware from /sys/class/dmi/id (SMBIOS), else the device tree; the BMC from the IPMI driver, else ipmitool.
+
+Serial numbers need root.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,13 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 
 DMI = "/sys/class/dmi/id"
 TREE = "/proc/device-tree"
+
+# drivers/char/ipmi/ipmi_msghandler.c: attribute of the bmc device of an interface.
+BMC_REVISION = "/sys/class/ipmi/ipmi0/device/bmc/firmware_revision"
+BMC_DEVICE = "/dev/ipmi0"
+BMC_COMMAND = ["ipmitool", "mc", "info"]
+_BMC_VERSION = re.compile(r"\d+\.[0-9A-Fa-f]+\Z")
+_BMC_LINE = re.compile(r"Firmware Revision +: *(\S+)\s*\Z")
 
 # What firmware ships where nobody filled in a value.
 _PLACEHOLDER = re.compile(
@@ -52,3 +62,24 @@ def read(host):
             if answer.status != ABSENT and not is_known(facts["system"][key]):
                 facts["system"][key] = clean(answer.value, "%s/%s" % (TREE, name)) if answer.ok else unknown(answer.reason)
     return facts
+
+
+def _bmc_parse(text):
+    found = next((m.group(1) for m in (_BMC_LINE.match(line) for line in text.splitlines()) if m), "")
+    return found if _BMC_VERSION.match(found) else unknown("ipmitool mc info: no firmware revision")
+
+
+def bmc(host):
+    """{version}."""
+    answer = host.read_line(BMC_REVISION)
+    if answer.ok and _BMC_VERSION.match(answer.value):
+        return {"version": answer.value}
+    device = host.exists(BMC_DEVICE)
+    if not device.ok:
+        return {"version": unknown(device.reason)}
+    if not device.value:
+        return {"version": unknown("no %s: no BMC, or its kernel driver is not loaded" % BMC_DEVICE)}
+    info = host.run(BMC_COMMAND, timeout=5)
+    if info.succeeded:
+        return {"version": _bmc_parse(info.stdout)}
+    return {"version": unknown("ipmitool: not installed" if info.status == ABSENT else info.reason)}

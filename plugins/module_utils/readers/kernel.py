@@ -1,35 +1,20 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The running kernel: release, command line without secrets, boot time, uptime, NUMA balancing."""
+"""The running kernel: release, command line without secrets, boot time, uptime, NUMA balancing, modules of the registered manufacturers."""
 
 from __future__ import annotations
 
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.privacy import redact
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.registry import MANUFACTURERS
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, not_applicable, unknown
 
-REDACTED = "(redacted)"
-_SECRET = re.compile(r"token|passw|passphrase|secret|credential|api[-_.]?key|private[-_.]?key|auth[-_.]?key", re.IGNORECASE)
-_USERINFO = re.compile(r"(\w+://)[^/\s@]+@")
+MODULES = "/sys/module"  # a module built into the kernel shows there too
 _UPTIME = re.compile(r"\d{1,12}(?:\.\d{1,9})?")
-_WORD = re.compile(r'(?:[^\s"]|"[^"]*"?)+')
-
-
-def redact(command_line):
-    """The command line with the values of secret-looking keys, and user names and passwords of URLs, taken out."""
-    words = []
-    for word in _WORD.findall(command_line):
-        key, equals, _value = word.partition("=")
-        if equals and _SECRET.search(key):
-            word = "%s=%s%s" % (key, REDACTED, '"' if key.startswith('"') else "")
-        elif equals:
-            # ds=nocloud;token=x and key=a,password=b: options inside a value
-            word = re.sub(r"([^=;,&?]*(?:%s)[^=;,&]*=)[^;,&\s\"]+" % _SECRET.pattern, r"\g<1>" + REDACTED, word, flags=re.IGNORECASE)
-        words.append(_USERINFO.sub(r"\1%s@" % REDACTED, word))
-    return " ".join(words)
 
 
 def numa_balancing(host):
@@ -55,7 +40,33 @@ def read(host):
         key: str(told[name]) if told.get(name) else unknown("uname: no %s" % name if uname.ok else uname.reason)
         for key, name in (("release", "release"), ("version", "version"), ("architecture", "machine"))
     }
-    facts["command_line"] = from_answer(host.read_text("/proc/cmdline", 65536), redact)
+    facts["command_line"] = from_answer(host.read_text("/proc/cmdline", 65536), lambda text: redact(" ".join(text.split())))
     boot = host.boot_time()
     facts["boot_time"] = utc(boot.value) if boot.ok else unknown(boot.reason)
     return facts
+
+
+def _module(host, name):
+    state = host.read_line("%s/%s/initstate" % (MODULES, name))
+    if state.ok:
+        # live, coming, going: Documentation/ABI/testing/sysfs-module
+        loaded = state.value == "live" if state.value in ("live", "coming", "going") else unknown("%s: %r" % (state.subject, state.value[:40]))
+    else:
+        loaded = True if state.status == ABSENT else unknown(state.reason)  # built in: no initstate
+    answer = host.read_line("%s/%s/version" % (MODULES, name))
+    if answer.ok:
+        version = answer.value or unknown("%s: empty" % answer.subject)
+    else:
+        version = not_applicable("comes with the kernel: no version of its own") if answer.status == ABSENT else unknown(answer.reason)
+    return {"version": version, "loaded": loaded}
+
+
+def modules(host, names=None):
+    """{module: {version, loaded}}."""
+    names = names or sorted({name for entry in MANUFACTURERS.values() for name in entry["modules"]})
+    listing = host.listdir(MODULES)
+    if not listing.ok:
+        return {name: {"version": unknown(listing.reason), "loaded": unknown(listing.reason)} for name in names}
+    present = set(listing.value)
+    absent = {"version": not_applicable("not loaded"), "loaded": False}
+    return {name: _module(host, name) if name in present else dict(absent) for name in names}
