@@ -62,6 +62,36 @@ def test_the_sentence(numbers, said):
     assert words.sentence({"counts": dict(zip(words.VERDICTS, numbers))}) == said
 
 
+def test_reasons_that_quote_each_other_are_one():
+    fleet = samples.twelve()
+    fleet["coverage"].append({"node": "npu-c03", "rule": "x", "outcome": "unknown", "required": True, "subjects": 1,
+                              "reason": "8 on PCI: unreachable: ssh: connect to host npu-c03 port 22: No route to host"})
+    rows = [row for row in words.unproven(fleet) if "npu-c03" in row["nodes"]]
+    assert len(rows) == 1 and rows[0]["reason"].startswith("8 on PCI") and "x" in rows[0]["rules"] and "tool-answers" in rows[0]["rules"]
+
+
+def test_a_reason_no_rule_gave_is_told():
+    fleet = samples.twelve()
+    verdict = fleet["verdicts"][-1]
+    verdict["reasons"].append("layer 3 (Container devices): nothing in this run establishes it")
+    assert any("layer 3" in row["reason"] and row["nodes"] == ["npu-c03"] for row in words.unproven(fleet))
+
+
+@pytest.mark.parametrize("given, nature", [
+    (1, "known"), ("x16", "known"), ({"total": 1}, "known"), ({"unknown": "r"}, "unknown"), ("unknown: r", "unknown"), (None, "unknown"),
+    ({"not_applicable": "r"}, "not_applicable"), ("n/a: r", "not_applicable"),
+])
+def test_nature(given, nature):
+    assert words.nature(given) == nature
+
+
+def test_layers_tell_fail_gap_and_optional_gap_apart():
+    layers = words.asked_layers(samples.twelve())
+    line = layers["1"]
+    assert [line[state] for state in ("asked", *words.LAYER_STATES)] == [12, 3, 2, 2, 0, 5]
+    assert layers["2"]["asked"] == 0
+
+
 # terminal
 
 

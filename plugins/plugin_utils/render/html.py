@@ -45,6 +45,7 @@ DEVICE_COLUMNS = (
 )
 # Cells that stand out unless they say one of these.
 GOOD = {"health": ("ok", ""), "ecc_uncorrected": ("0", "")}
+_MISSING = {"unknown": "m", "not_applicable": "n"}
 FACT_NAMES = {"os": "OS", "bios": "BIOS", "bmc": "BMC", "cpu": "CPU", "memory_mib": "Memory MiB"}
 
 
@@ -69,8 +70,11 @@ class _Grid:
         for verdict in fleet.get("verdicts") or []:
             names.update(verdict.get("rules") or {})
         self.column_of = {rule: category(rule, catalogue.get(rule) or {}) for rule in sorted(names)}
-        # A layer that nobody was asked about has no column: the overview says so.
-        used = {self.column_of[rule] for verdict in fleet.get("verdicts") or [] for rule in verdict.get("rules") or {}}
+        # A kind of check that arises on no node has no column: the overview names the layers not asked.
+        used = {
+            self.column_of[rule] for verdict in fleet.get("verdicts") or [] for rule, entry in (verdict.get("rules") or {}).items()
+            if entry.get("outcome") != "not_applicable"
+        }
         order = CATEGORY_ORDER + tuple(LAYER_COLUMNS.values())
         self.columns = sorted(used, key=lambda name: (name in LAYER_COLUMNS.values(), order.index(name) if name in order else len(order), name))
 
@@ -116,7 +120,7 @@ def device_table(devices):
         for key in columns:
             value = device.get(key)
             text = w.words(value)
-            bad = "m" if not w.known(value) else "b" if text not in GOOD.get(key, (text,)) else ""
+            bad = _MISSING.get(w.nature(value)) or ("b" if text not in GOOD.get(key, (text,)) else "")
             cells.append((text, bad))
         rows.append(cells)
     return shared, [labels[key] for key in columns], rows
@@ -147,9 +151,9 @@ def _node(verdict, findings):
         "anchor": w.anchor("node", node),
         "verdict": verdict.get("verdict") if verdict.get("verdict") in w.VERDICTS else "incomplete",
         "reasons": reasons,
-        "extra": [reason for reason in reasons if reason not in told],
+        "extra": w.untold(reasons, told),
         "cohort": w.words(verdict.get("cohort")),
-        "facts": [(FACT_NAMES.get(key, key.replace("_", " ").capitalize()), w.words(value), w.known(value)) for key, value in facts.items()],
+        "facts": [(FACT_NAMES.get(key, key.replace("_", " ").capitalize()), w.words(value), _MISSING.get(w.nature(value), "")) for key, value in facts.items()],
         "devices": device_table(verdict.get("devices") or []) if verdict.get("devices") else None,
         "device_count": len(verdict.get("devices") or []),
         "findings": [
@@ -172,18 +176,17 @@ def _node(verdict, findings):
 
 
 def _layers(verdict):
+    """`Layer 1: 3 found, 2 without answer; Layer 2–5: not asked`, in outcomes of the layer's rules."""
     layers = verdict.get("layers") or {}
     said = []
     for layer in w.LAYERS:
         entry = layers.get(layer) or {}
-        if not entry.get("asked"):
-            word = "not asked"
-        elif entry.get("found"):
-            word = "%d found" % entry["found"]
-        elif entry.get("unknown") or entry.get("not_run"):
-            word = "%d without answer" % (entry.get("unknown", 0) + entry.get("not_run", 0))
-        else:
-            word = "passed"
+        parts = []
+        if entry.get("found"):
+            parts.append("%d found" % entry["found"])
+        if entry.get("unknown") or entry.get("not_run"):
+            parts.append("%d without answer" % (entry.get("unknown", 0) + entry.get("not_run", 0)))
+        word = (", ".join(parts) or ("passed" if entry.get("passed") else "nothing established")) if entry.get("asked") else "not asked"
         if said and said[-1][1] == word:
             said[-1][0].append(layer)
         else:
@@ -274,6 +277,7 @@ def render(fleet):
         total=sum(counts.values()),
         roster=dict({"text": ""}, **(fleet.get("roster") or {})),
         layers=w.asked_layers(fleet),
+        layer_states=w.LAYER_STATE_WORDS,
         loud=[group for group in groups if group.level != "info"],
         quiet=[group for group in groups if group.level == "info"],
         unproven=w.unproven(fleet),

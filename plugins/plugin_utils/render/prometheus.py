@@ -10,6 +10,7 @@ import time
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render.words import LAYERS, LEVELS, VERDICTS, asked_layers, counts, visible, words
 
+LAYER_ANSWERS = (("fail", "fail"), ("need", "not_proven"), ("warn", "warn"), ("gaps", "passed_with_gaps"), ("passed", "passed"))
 OUTCOMES = ("passed", "found", "unknown", "not_applicable", "not_run")
 
 
@@ -60,9 +61,9 @@ def render(fleet):
     number = counts(fleet)
     page.metric("fleetproof_nodes", "Nodes by verdict.", [((("verdict", verdict),), number[verdict]) for verdict in VERDICTS])
     layers = asked_layers(fleet)
-    page.metric("fleetproof_layer_nodes", "Nodes by their worst outcome in a layer that was asked.", [
-        ((("layer", layer), ("outcome", outcome)), layers[layer][outcome])
-        for layer in LAYERS if layers[layer]["asked"] for outcome in ("passed", "found", "unknown")
+    page.metric("fleetproof_layer_nodes", "Nodes by their worst answer in a layer that was asked.", [
+        ((("layer", layer), ("answer", answer)), layers[layer][state])
+        for layer in LAYERS if layers[layer]["asked"] for state, answer in LAYER_ANSWERS
     ])
     by_rule, by_node = {}, {}
     for finding in fleet.get("findings") or []:

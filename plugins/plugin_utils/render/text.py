@@ -107,8 +107,11 @@ def render(fleet, width=80, report=None, color=False):
     layers = asked_layers(fleet)
     asked = [layer for layer, line in layers.items() if line["asked"]]
     silent = [layer for layer, line in layers.items() if not line["asked"]]
-    scope = "Profile %s asks layer %s of 5%s." % (
-        safe(fleet.get("profile"), 40), ", ".join(asked) or "none", "; layers not asked: %s" % ", ".join(silent) if silent and asked else "")
+    scope = "Profile %s asks " % safe(fleet.get("profile"), 40)
+    if asked:
+        scope += "layer %s of 5%s." % (", ".join(asked), "; layers not asked: %s" % ", ".join(silent) if silent else "")
+    else:
+        scope += "none of the five layers as a whole."
     lines += wrap(scope, width)
     roster = fleet.get("roster") or {}
     if roster.get("text"):

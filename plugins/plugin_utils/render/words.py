@@ -90,13 +90,16 @@ def words(value):
     return json.dumps(value, default=str)
 
 
-def known(value):
-    """Whether a fact is a value, not a reason for having none."""
-    if isinstance(value, dict):
-        return not (set(value) <= {"unknown", "not_applicable"})
+def nature(value):
+    """`known`, `unknown` or `not_applicable`: whether a fact is a value, or a reason for having none, in either spelling."""
+    if isinstance(value, dict) and len(value) == 1:
+        key = next(iter(value))
+        return key if key in ("unknown", "not_applicable") else "known"
     if isinstance(value, str):
-        return not value.startswith(("unknown", "n/a"))
-    return value is not None
+        if value.startswith("unknown:") or value == "unknown":
+            return "unknown"
+        return "not_applicable" if value.startswith("n/a") else "known"
+    return "unknown" if value is None else "known"
 
 
 def plural(count, noun):
@@ -146,24 +149,35 @@ def rest_of_sentence(fleet):
     return ", ".join(parts)
 
 
+LAYER_STATES = ("fail", "need", "warn", "gaps", "passed")
+LAYER_STATE_WORDS = {"fail": "Fail", "need": "Not proven", "warn": "Warn", "gaps": "Passed, with gaps", "passed": "Passed"}
+
+
 def asked_layers(fleet):
-    """layer -> {asked, passed, fail, warn, unknown}: numbers of nodes by their worst outcome in the layer."""
-    result = {}
-    for layer, title in LAYERS.items():
-        line = {"layer": layer, "title": title, "asked": 0, "passed": 0, "found": 0, "unknown": 0}
-        for verdict in fleet.get("verdicts") or []:
+    """layer -> {title, asked, fail, need, warn, gaps, passed}: numbers of nodes by their worst answer in the layer.
+
+    gaps = every required question is answered well, an optional one has no answer.
+    """
+    catalogue = fleet.get("rule_catalogue") or {}
+    layer_of = {rule: words(about.get("layer")) for rule, about in catalogue.items()}
+    result = {layer: dict(dict.fromkeys(LAYER_STATES, 0), title=title, asked=0) for layer, title in LAYERS.items()}
+    for verdict in fleet.get("verdicts") or []:
+        worst = {}
+        for rule, entry in (verdict.get("rules") or {}).items():
+            layer = layer_of.get(rule)
+            rank = STATE_RANK[rule_state(entry)]
+            if rank < worst.get(layer, len(STATES)):
+                worst[layer] = rank
+        for layer, line in result.items():
             entry = (verdict.get("layers") or {}).get(layer) or {}
-            if not entry.get("asked"):
-                continue
-            line["asked"] += 1
-            if entry.get("found"):
-                line["found"] += 1
-            elif entry.get("unknown") or entry.get("not_run"):
-                line["unknown"] += 1
-            else:
-                line["passed"] += 1
-        result[layer] = line
+            if entry.get("asked"):
+                line["asked"] += 1
+                # A layer that was asked and has no rule at all is not proven.
+                line[_LAYER_STATE.get(STATES[worst.get(layer, STATE_RANK["need"])][0], "passed")] += 1
     return result
+
+
+_LAYER_STATE = {"fail": "fail", "need": "need", "warn": "warn", "unknown": "gaps", "not_run": "gaps"}
 
 
 def rule_state(entry):
@@ -327,10 +341,33 @@ def unproven(fleet):
     joined = {}
     for (node, reason), names in rules.items():
         joined.setdefault((reason, tuple(sorted(names))), []).append(node)
-    named = {node for nodes in joined.values() for node in nodes}
+    told = {}
+    for (node, reason) in rules:
+        told.setdefault(node, []).append(reason)
+    for finding in fleet.get("findings") or []:
+        told.setdefault(words(finding.get("node")), []).append(words(finding.get("summary")))
     for verdict in fleet.get("verdicts") or []:
-        if verdict.get("verdict") == "incomplete" and words(verdict.get("node")) not in named:
-            reason = words(next(iter(verdict.get("reasons") or ["no reason was recorded"])))
-            joined.setdefault((reason, ()), []).append(words(verdict.get("node")))
-    rows = [{"reason": reason, "rules": list(names), "nodes": sorted(set(nodes))} for (reason, names), nodes in joined.items()]
-    return sorted(rows, key=lambda row: (-len(row["nodes"]), row["reason"], row["rules"]))
+        if verdict.get("verdict") == "incomplete":
+            node = words(verdict.get("node"))
+            for reason in untold(verdict.get("reasons"), told.get(node, ())) or ([] if node in told else ["no reason was recorded"]):
+                joined.setdefault((reason, ()), []).append(node)
+    rows = []
+    of_nodes = {}
+    # Longest first: a reason that another one of the same nodes quotes joins it.
+    for (reason, names), nodes in sorted(joined.items(), key=lambda item: (-len(item[0][0]), item[0])):
+        nodes = sorted(set(nodes))
+        same = of_nodes.setdefault(tuple(nodes), [])
+        for row in same:
+            if reason and reason in row["reason"]:
+                row["rules"] = sorted({*row["rules"], *names})
+                break
+        else:
+            same.append({"reason": reason, "rules": list(names), "nodes": nodes})
+            rows.append(same[-1])
+    return sorted(rows, key=lambda row: (-len(row["nodes"]), row["nodes"], row["reason"], row["rules"]))
+
+
+def untold(reasons, told):
+    """The reasons of a verdict that no finding and no coverage of the node has said already."""
+    texts = [words(reason) for reason in reasons or []]
+    return [text for text in texts if not text.startswith("and ") and not any(part and part in text for part in told)]
