@@ -1,0 +1,263 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Captures of host/ and pci/: what our readers conclude from them, or which question we do not ask yet.
+
+A capture of lspci is turned into the sysfs tree that lspci itself printed, for the scan to read.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, pci, time_sync
+
+INDEX = "INDEX-nvidia-host.tsv"
+FUNCTION = re.compile(r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .*?\[([0-9a-f]{4})\]: .*\[([0-9a-f]{4}):([0-9a-f]{4})\](?: \(rev ([0-9a-f]{2})\))?")
+
+
+def replay(files, commands=()):
+    return ReplayHost({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": files, "commands": list(commands)})
+
+
+def sysfs(text):
+    """The tree below /sys/bus/pci/devices that lspci -nn or -nnk printed."""
+    files, names, base = {}, [], ""
+    for line in text.splitlines():
+        found = FUNCTION.match(line)
+        if found:
+            address = found.group(1) if found.group(1).count(":") == 2 else "0000:" + found.group(1)
+            names.append(address)
+            base = "%s/%s" % (pci.DEVICES, address)
+            files[base] = {"link": "../../../devices/pci%s:00/%s" % (address.split(":")[0], address)}
+            base = "/sys/devices/pci%s:00/%s" % (address.split(":")[0], address)
+            files[base] = {"dir": ["vendor", "device", "class", "revision", "driver", "subsystem_vendor", "subsystem_device"]}
+            files.update({base + "/vendor": "0x" + found.group(3), base + "/device": "0x" + found.group(4), base + "/class": "0x%s00" % found.group(2)})
+            files.update({base + "/revision": "0x" + (found.group(5) or "00"), base + "/driver": {"absent": True}})
+            files.update({base + "/subsystem_vendor": {"absent": True}, base + "/subsystem_device": {"absent": True}})
+        driver = re.match(r"\s+Kernel driver in use: (\S+)", line)
+        if driver:
+            files[base + "/driver"] = {"link": "../../../bus/pci/drivers/" + driver.group(1)}
+        subsystem = re.match(r"\s+Subsystem: .*\[([0-9a-f]{4}):([0-9a-f]{4})\]", line)
+        if subsystem:
+            files.update({base + "/subsystem_vendor": "0x" + subsystem.group(1), base + "/subsystem_device": "0x" + subsystem.group(2)})
+    files[pci.DEVICES] = {"dir": names}
+    return files
+
+
+def scanned(text):
+    """(addresses, models and drivers of the accelerators, addresses of the bridges, of the others)."""
+    section = pci.scan(replay(sysfs(text)))
+    assert section["scan"]["status"] == "ok"
+    found = pci.accelerators(section, "nvidia")
+    assert section["counts"].pop("nvidia") == len(found)
+    assert set(section["counts"].values()) == {0}
+    rest = {role: [e["address"] for e in section["devices"] if e["role"] == role] for role in ("bridge", "other", "virtual_function")}
+    return [e["address"] for e in found], {e["model"] for e in found}, {e["driver"] for e in found}, rest
+
+
+NO_OTHERS = {"bridge": [], "other": [], "virtual_function": []}
+
+
+def two_a100(text):
+    assert scanned(text) == (["0000:04:00.0", "0000:05:00.0"], {"A100 SXM4 40GB"}, {None}, NO_OTHERS)
+
+
+def four_h100(text):
+    assert scanned(text) == (["0000:%s:00.0" % bus for bus in ("06", "0c", "46", "4c")], {"H100 SXM5 80GB"}, {None}, NO_OTHERS)
+
+
+def eight_v100_and_switches(text):
+    addresses = ["0000:%s:00.0" % bus for bus in ("08", "0a", "18", "1a", "89", "8b", "92", "94")]
+    bridges = ["0000:10:00.0", "0000:11:00.0", "0000:12:00.0"]
+    assert scanned(text) == (addresses, {"Tesla V100 SXM2 16GB"}, {None}, dict(NO_OTHERS, bridge=bridges))
+
+
+def a10_guest(text):
+    assert scanned(text) == (["0000:06:00.0"], {"A10"}, {None}, NO_OTHERS)
+
+
+def a100_azure(text):
+    addresses = ["%s:00:00.0" % domain for domain in ("0001", "0002", "0003", "0004", "000b", "000c", "000d", "000e")]
+    bridges = ["%s:00:00.0" % domain for domain in ("0005", "0006", "0007", "0008", "0009", "000a")]
+    assert scanned(text) == (addresses, {"A100 SXM4 80GB"}, {None}, dict(NO_OTHERS, bridge=bridges))
+
+
+def eight_v100_passed_through(text):
+    addresses = ["0000:%s:00.0" % bus for bus in ("08", "0a", "18", "1a", "89", "8b", "92", "94")]
+    assert scanned(text) == (addresses, {"Tesla V100 SXM2 16GB"}, {"vfio-pci"}, NO_OTHERS)
+
+
+def a10_without_driver(text):
+    assert scanned(text) == (["0000:65:00.0"], {"A10"}, {None}, NO_OTHERS)
+    (entry,) = pci.scan(replay(sysfs(text)))["devices"]
+    assert (entry["subsystem_vendor"], entry["subsystem_device"], entry["class"], entry["revision"]) == ("10de", "1482", "0x030200", "a1")
+
+
+def not_synchronized(text):
+    host = replay({}, [{"argv": time_sync.CHRONY, "rc": 1, "stderr": "unknown option"}, {"argv": time_sync.CHRONY_TEXT, "rc": 0, "stdout": text}])
+    assert time_sync.read(host) == {
+        "synchronized": False,
+        "method": "chronyc",
+        "source": {"not_applicable": "chronyd follows no source"},
+        "offset_seconds": {"unknown": "not synchronized: the offset means nothing"},
+    }
+
+
+def command_line(text):
+    assert kernel.read(replay({"/proc/cmdline": text}))["command_line"] == " ".join(text.split())
+    return text.split()
+
+
+def ampere_command_line(text):
+    words = command_line(text)
+    assert {"iommu.passthrough=1", "hugepagesz=1G", "hugepages=20", "isolcpus=1-69", "nosoftlockup"} <= set(words)
+
+
+def spark_command_line(text):
+    words = command_line(text)
+    assert {"iommu.passthrough=0", "crashkernel=1G-:0M", "pci=pcie_bus_safe"} <= set(words)
+    assert sum(word.startswith("console=") for word in words) == 3
+
+
+def read_memory(text, nodes=()):
+    return memory.read(replay({"/proc/meminfo": text, memory.TRANSPARENT: {"absent": True}}), list(nodes))
+
+
+def gpu_node_memory(text):
+    facts = read_memory(text)
+    assert facts["memory"] == {"total_mib": 2063880, "available_mib": 2009602, "per_numa_mib": {}}
+    assert (facts["huge_pages"]["size_kib"], facts["huge_pages"]["total"], facts["huge_pages"]["free"]) == (2048, 0, 0)
+
+
+def spark_memory(text):
+    facts = read_memory(text)
+    assert facts["memory"] == {"total_mib": 122566, "available_mib": 118884, "per_numa_mib": {}}
+    assert (facts["huge_pages"]["size_kib"], facts["huge_pages"]["total"]) == (2048, 0)
+
+
+def spark_dmi(text):
+    told = json.loads(text)
+    files = {"%s/%s" % (dmi.DMI, name): content for name, content in told.items()}
+    files[dmi.DMI] = {"dir": sorted(told)}
+    facts = dmi.read(replay(files))
+    assert facts == {
+        "system": {
+            "vendor": "NVIDIA",
+            "product": "NVIDIA_DGX_Spark",
+            "serial": {"unknown": "/sys/class/dmi/id/product_serial: absent"},
+            "sku": {"unknown": "/sys/class/dmi/id/product_sku: placeholder '0000'"},
+            "family": "DGX Spark",
+        },
+        "board": {"vendor": "NVIDIA", "product": "P4242", "version": "A04", "serial": {"unknown": "/sys/class/dmi/id/board_serial: absent"}},
+        "bios": {"vendor": "American Megatrends International, LLC.", "version": "5.36_0ACUM018", "date": "08/06/2025"},
+    }
+
+
+def power9_nodes(text):
+    files = json.loads(text)
+    names = sorted({path.split("/")[5] for path in files if path.startswith("/sys/devices/system/node/")})
+    assert len(names) == 8
+    host = replay(dict(files, **{"/sys/devices/system/node": {"dir": names}}))
+    nodes = cpu.nodes_with_cpus(host)
+    assert nodes == [0, 8]
+    assert memory.read(host, nodes)["memory"]["per_numa_mib"] == {"0": 126796, "8": 130812}
+
+
+def bmc(version):
+    def check(text):
+        files = {dmi.BMC_REVISION: {"absent": True}, dmi.BMC_DEVICE: {"device": "char"}}
+        assert dmi.bmc(replay(files, [{"argv": dmi.BMC_COMMAND, "rc": 0, "stdout": text}])) == {"version": version}
+
+    return check
+
+
+READ = {
+    "pci/lspci-nn-2xa100-vm-unsupported.txt": two_a100,
+    "pci/lspci-nn-4xh100-sxm5-vm.txt": four_h100,
+    "pci/lspci-nn-8xv100-3nvswitch-fragment.txt": eight_v100_and_switches,
+    "pci/lspci-nn-a10-vm.txt": a10_guest,
+    "pci/lspci-nn-a100-azure.txt": a100_azure,
+    "pci/lspci-nnk-8xv100-vfio.txt": eight_v100_passed_through,
+    "pci/lspci-nnk-a10-no-driver.txt": a10_without_driver,
+    "host/chronyc-tracking-not-synchronised.txt": not_synchronized,
+    "host/chronyc-tracking-unsync-stratum3.txt": not_synchronized,
+    "host/cmdline-ampere-hugepages-isolcpus.txt": ampere_command_line,
+    "host/cmdline-dgx-spark-gb10.txt": spark_command_line,
+    "host/ipmitool-mc-info-dell-idrac.txt": bmc("5.10"),
+    "host/ipmitool-mc-info-supermicro.txt": bmc("1.74"),
+    "host/meminfo-2tb-gpu-node.txt": gpu_node_memory,
+    "host/meminfo-dgx-spark-gb10.txt": spark_memory,
+    "host/sysfs-dmi-id-dgx-spark.json": spark_dmi,
+    "host/sysfs-numa-p9-gpu-numanodes.json": power9_nodes,
+}
+
+# Not read yet: the command or file that would be asked, or where we read the same fact instead.
+NOT_READ = {
+    "pci/dgx-a100-pci-manifest-gcm.json": "a publisher's list of expected links",
+    "pci/lspci-acs-root-port-enabled-fragment.txt": "PCI configuration space (ACS)",
+    "pci/lspci-vvv-cx7-gen4-x8-downgraded-and-vf-x0.txt": "links of network adapters",
+    "pci/lspci-vvv-cx7-nic.txt": "links of network adapters",
+    "pci/lspci-vvv-downgraded-mixed.txt": "links of functions that are no accelerators",
+    "pci/lspci-vvv-h100-gpu.txt": "lspci -vvv; the link is read from sysfs",
+    "pci/lspci-vvv-nvswitch.txt": "lspci -vvv; the link is read from sysfs",
+    "host/df-P-T-long-device.txt": "df",
+    "host/dmidecode-lenovo-24dimm.txt": "dmidecode (memory modules)",
+    "host/edac-util-v-no-errors.txt": "edac-util",
+    "host/ipmi-sensors-csv-psu-redundancy-lost.txt": "ipmi-sensors",
+    "host/ipmitool-lan-print-dell-dhcp.txt": "ipmitool lan print",
+    "host/ipmitool-lan-print.txt": "ipmitool lan print",
+    "host/ipmitool-sdr-hp.txt": "ipmitool sdr",
+    "host/ipmitool-sel-elist-deasserted.txt": "ipmitool sel elist",
+    "host/lsblk-J-1.json": "lsblk",
+    "host/lsblk-J-3.json": "lsblk",
+    "host/lsblk-J-5.json": "lsblk",
+    "host/lsblk-J-ironlib-odd-spaces.json": "lsblk",
+    "host/lsblk-P-3.txt": "lsblk",
+    "host/lscpu-aarch64.txt": "lscpu; read from /sys/devices/system/cpu",
+    "host/lscpu-epyc7302p-8numa.txt": "lscpu; read from /sys/devices/system/cpu",
+    "host/lscpu-epyc7451.txt": "lscpu; read from /sys/devices/system/cpu",
+    "host/lscpu-ppc64le.txt": "lscpu; read from /sys/devices/system/cpu",
+    "host/modinfo-dkms-nvidia-535-vs-595-leftovers.txt": "modinfo (the module on disk, not the loaded one)",
+    "host/mokutil-sb-disabled.txt": "mokutil; read from the EFI variable",
+    "host/mokutil-sb-enabled.txt": "mokutil; read from the EFI variable",
+    "host/numactl-H-gh200-9nodes.txt": "numactl; read from /sys/devices/system/node",
+    "host/numactl-H-vm-1node.txt": "numactl; read from /sys/devices/system/node",
+    "host/numactl-not-installed.txt": "numactl; read from /sys/devices/system/node",
+    "host/nvme-list-2.3.json": "nvme list",
+    "host/nvme-list-empty.json": "nvme list",
+    "host/nvme-smart-log-2.3.json": "nvme smart-log",
+    "host/ras-mc-ctl-summary-arm-errors.txt": "ras-mc-ctl",
+    "host/ras-mc-ctl-summary-mce-only.txt": "ras-mc-ctl",
+    "host/ras-mc-ctl-summary-unknown-memory.txt": "ras-mc-ctl",
+    "host/smartctl-jx-nvme-smart-bad.json": "smartctl",
+    "host/smartctl-jx-nvme-smart-good.json": "smartctl",
+    "host/smartctl-jx-nvme-smart-missing.json": "smartctl",
+    "host/smartctl-nvme-text.txt": "smartctl",
+    "host/ulimit-a-memlock-33009433.txt": "ulimit; the module asks the kernel for its own limits",
+    "host/ulimit-a-memlock-64.txt": "ulimit; the module asks the kernel for its own limits",
+    "host/ulimit-a-memlock-8192.txt": "ulimit; the module asks the kernel for its own limits",
+}
+
+
+@pytest.mark.parametrize("path", sorted(READ))
+def test_capture(captures, path):
+    READ[path]((captures / path).read_text(encoding="utf-8", errors="replace"))
+
+
+def test_every_capture_has_an_entry(captures):
+    with (captures / INDEX).open(encoding="utf-8", newline="") as stream:
+        indexed = {row["path"] for row in csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)}
+    present = {str(path.relative_to(captures)) for folder in ("host", "pci") for path in (captures / folder).iterdir()}
+    wanted = {path for path in indexed | present if path.startswith(("host/", "pci/"))}
+    assert wanted == set(READ) | set(NOT_READ)
+    assert not set(READ) & set(NOT_READ)
+
+
+def test_an_iluvatar_card(captures):
+    (entry,) = pci.scan(replay(sysfs((captures / "iluvatar/lspci-mr-v100.txt").read_text(encoding="utf-8"))), manufacturers=("iluvatar",))["devices"]
+    assert (entry["address"], entry["model"], entry["role"]) == ("0000:15:00.0", "MR-V100", "accelerator")
