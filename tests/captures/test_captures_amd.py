@@ -1,0 +1,263 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What real AMD tools printed, read through recordings that point at it. Each file has an entry here."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, amd_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
+
+KERNEL = "read by kernel_events"
+NOT_READ = {
+    "amdgpu-firmware-info-debugfs.txt": "/sys/kernel/debug/dri/N/amdgpu_firmware_info",
+    "amdsmi-bad-pages-none-rocm62.txt": "amd-smi bad-pages (text)",
+    "amdsmi-default-flattened-whitespace.txt": "amd-smi (default view)",
+    "amdsmi-default-mi300x-dpx-rocm702-excerpt.txt": "amd-smi (default view)",
+    "amdsmi-default-mi325x-rocm72.txt": "amd-smi (default view)",
+    "amdsmi-default-mi355x-x8-rocm711.txt": "amd-smi (default view)",
+    "amdsmi-list-kfd-rocm63.txt": "amd-smi list (text)",
+    "amdsmi-metric-P-rocm61.txt": "amd-smi metric -P (text)",
+    "amdsmi-metric-baseboard-rocm71.txt": "amd-smi metric -b (text)",
+    "amdsmi-metric-pcie-rocm63.txt": "amd-smi metric --pcie (text)",
+    "amdsmi-metric-power-rocm612.txt": "amd-smi metric --power (text)",
+    "amdsmi-metric-throttle-rocm63.txt": "amd-smi metric --throttle (text)",
+    "amdsmi-monitor-ptv-cpx32-rocm63.txt": "amd-smi monitor -p -t -v",
+    "amdsmi-monitor-putm-mi300x-rocm62.txt": "amd-smi monitor -putm",
+    "amdsmi-monitor-q-rocm62.txt": "amd-smi monitor -q",
+    "amdsmi-partition-fixed-rocm64-excerpt.txt": "amd-smi partition",
+    "amdsmi-partition-na-rocm63.txt": "amd-smi partition",
+    "amdsmi-process-csv-rocm62.txt": "amd-smi process --csv",
+    "amdsmi-static-mi300a-x4-rocm62.txt": "amd-smi static (text)",
+    "amdsmi-static-mi350x-rocm72-excerpt.txt": "amd-smi static (text)",
+    "amdsmi-static-partition-accelerator-rocm642.txt": "amd-smi static --partition (text)",
+    "amdsmi-static-partition-cpx-nps4-rocm63.txt": "amd-smi static --partition (text)",
+    "amdsmi-topology-json-old-rocm611.json": "amd-smi topology --json",
+    "amdsmi-topology-json-single.json": "amd-smi topology --json",
+    "amdsmi-topology-mi300x-rocm61.txt": "amd-smi topology (text)",
+    "amdsmi-xgmi-rocm61.txt": "amd-smi xgmi (text)",
+    "dmesg-gpu-reset-ok-igpu.txt": KERNEL,
+    "dmesg-mailbox-vf-not-ready.txt": KERNEL,
+    "dmesg-mes-failed-7900xtx.txt": KERNEL,
+    "dmesg-ras-athub-mi300x.txt": KERNEL,
+    "dmesg-ras-athub-mi50-reset.txt": KERNEL,
+    "dmesg-ras-umc-bogus-1048560.txt": KERNEL,
+    "hwloc-lstopo-vega20-rsmi.txt": "lstopo",
+    "lspci-PP-mi300xx8.txt": "lspci",
+    "rocm-smi-concise-mi210x8-rocm60.txt": "rocm-smi (concise view)",
+    "rocm-smi-concise-mi300ax4-rocm64.txt": "rocm-smi (concise view)",
+    "rocm-smi-showproductname-sriov-mi300x.txt": "rocm-smi --showproductname",
+    "rocm-smi-showtoponuma-mi210x8.txt": "rocm-smi --showtoponuma",
+    "rocm-smi-topo-mi250x8-excerpt.txt": "rocm-smi --showtopo",
+    "rocminfo-mi300x-snippet.txt": "rocminfo",
+}
+# rocm-smi -a --json: model, GiB or exact MiB of memory, core, memory and edge temperatures, power, cap, addresses, driver
+ROCM = {
+    "rocm-smi-a-mi100x4-rocm602.json": (
+        "Arcturus GL-XL [Instinct MI100]", 32752, [55, 58, 57, 53], [53, 54, 55, 50], [53, 55, 54, 51], [36, 44, 43, 39],
+        290, ["83", "a3", "c3", "e3"], "6.3.6",
+    ),
+    "rocm-smi-a-mi100x6-rocm571.json": (
+        "Arcturus GL-XL [Instinct MI100]", 32752, [34, 33, 34, 35, 34, 35], [30, 38, 31, 36, 38, 38], [31, 30, 31, 33, 32, 33], [39, 37, 35, 39, 39, 40], 290,
+        ["1e", "22", "3f", "43", "46", "49"], "6.2.4",
+    ),
+    "rocm-smi-a-rx6700xt-rocm430.json": (None, 12272, [47], [46], [45], [6], 211, ["07"], "6.3.6"),
+    "rocm-smi-a-rx6700xt-rocm571.json": ("Navi 22 [Radeon RX 6700/6700 XT / 6800M]", 12272, [47], [46], [45], [6], 211, ["07"], "6.3.6"),
+    "rocm-smi-a-rx6700xt-rocm602-power-na.json": ("Navi 22 [Radeon RX 6700/6700 XT / 6800M]", 12272, [47], [46], [45], [None], 211, ["07"], "6.3.6"),
+    "rocm-smi-a-rx6700xt-rocm612.json": ("Navi 22 [Radeon RX 6700/6700 XT / 6800M]", 12272, [47], [46], [45], [6], 211, ["07"], "6.3.6"),
+    "rocm-smi-a-vega10-xt.json": (None, 16368, [40], [92], [39], [15], 170, ["04"], "5.9.25"),
+    "rocm-smi-rx7800xt-rocm624.json": ("Navi 32 [Radeon RX 7700 XT / 7800 XT]", 16368, [51], [54], [45], [53], None, [None], None),
+    "rocm-smi-showallinfo-json-rx6600.json": ("Navi 23 [Radeon RX 6600/6600 XT/6600M]", None, [None], [None], [None], [None], None, ["0b"], None),
+}  # fmt: skip
+OTHERS = {
+    "amdsmi-metric-json-rx6600.json",
+    "amdsmi-metric-p-json-rocm61.json",
+    "amdsmi-monitor-guest-error-rocm70.txt",
+    "amdsmi-process-json-rocm62.json",
+    "amdsmi-static-gpu-notfound-rocm62.txt",
+    "amdsmi-static-json-rx6600.json",
+    "amdsmi-topology-json-invalid-trailing-comma.txt",
+    "amdsmi-version-rocm640-long-driver.txt",
+    "kfd-mem-bank-mi300x-cpx.txt",
+    "rocm-smi-error-not-loaded.txt",
+    "rocm-smi-no-gpus.txt",
+    "sysfs-amdgpu-version-missing.txt",
+}
+
+
+@pytest.fixture
+def read(captures, tmp_path):
+    """read({command: capture, or a recorded entry}, files): the section, through a recording that names the captures."""
+
+    def section(commands, files=None, pci=None):
+        entries = []
+        for argv, said in commands.items():
+            said = (
+                {"stdout_file": str(captures / "amd" / said)}
+                if isinstance(said, str)
+                else {k: str(captures / "amd" / v) if k.endswith("_file") else v for k, v in said.items()}
+            )
+            entries.append(dict({"argv": argv.split()}, **said))
+        document = {
+            "schema": "fleetproof.accelerator/recording/v1",
+            "node": "amd-capture",
+            "recorded": "2026-11-29T17:00:00Z",
+            "commands": entries,
+            "files": files or {},
+        }
+        path = tmp_path / "recording.json"
+        path.write_text(json.dumps(document))
+        return amd.collect(ReplayHost(recording.load(path)), pci)
+
+    return section
+
+
+def plain(value):
+    return value if is_known(value) else None
+
+
+def test_every_capture_has_an_entry(captures):
+    named = set(NOT_READ) | set(ROCM) | OTHERS
+    assert {p.name for p in (captures / "amd").iterdir()} == named
+    with (captures / "INDEX-vendors.tsv").open() as lines:
+        listed = {row["path"][4:] for row in csv.DictReader(lines, delimiter="\t") if row["path"].startswith("amd/")}
+    assert listed <= named
+    assert not set(NOT_READ) & (set(ROCM) | OTHERS)
+
+
+@pytest.mark.parametrize("name", sorted(ROCM))
+def test_rocm_smi(read, name):
+    model, memory, core, hbm, edge, power, cap, buses, driver = ROCM[name]
+    section = read({"rocm-smi -a --json": name, "amd-smi version --json": {"missing": True}})
+    devices = section["devices"]
+    assert len(devices) == len(core)
+    assert {d["kind"] for d in devices} == {"package"}
+    assert [plain(d["name"]) for d in devices] == [model] * len(core)
+    assert [plain(d["memory_mib"]) for d in devices] == [memory] * len(core)
+    assert [plain(d["temperature_c"]["core"]) for d in devices] == core
+    assert [plain(d["temperature_c"]["memory"]) for d in devices] == hbm
+    assert [plain(d["extra"]["temperature_edge_c"]) for d in devices] == edge
+    assert [plain(d["power_w"]["draw"]) for d in devices] == power
+    assert [plain(d["power_w"]["limit"]) for d in devices] == [cap] * len(core)
+    assert [plain(d["identity"]["pci"]["value"]) for d in devices] == [b and "0000:%s:00.0" % b for b in buses]
+    assert plain(section["driver"]["version"]) == driver
+    assert section["detection"]["accelerators"] == len(core)
+    assert section["detection"]["state"] == ("ok" if model else "unavailable")
+
+
+def test_rocm_smi_details(read):
+    four = read({"rocm-smi -a --json": "rocm-smi-a-mi100x4-rocm602.json"})["devices"]
+    uuids = [d["identity"]["uuid"] for d in four]
+    assert {u["quality"] for u in uuids} == {"good"}
+    assert {len(u["value"]) for u in uuids} == {20}  # the dropped zero is back
+    assert uuids[1]["value"].startswith("GPU-0")
+    assert [d["numa_node"] for d in four] == [1, 1, 1, 1]
+    assert all(is_not_applicable(d["links"]) for d in four)
+    assert (four[0]["pcie"]["generation_current"], four[0]["pcie"]["width_current"], four[0]["pcie"]["replay_count"]) == (4, 16, 0)
+    assert is_unknown(four[0]["pcie"]["width_max"])
+    assert is_unknown(four[0]["identity"]["serial"]["value"])
+    six = read({"rocm-smi -a --json": "rocm-smi-a-mi100x6-rocm571.json"})["devices"]
+    assert {d["identity"]["serial"]["quality"] for d in six} == {"placeholder"}
+    assert all(is_unknown(d["identity"]["uuid"]["value"]) for d in six)
+    assert [d["memory_used_mib"] for d in six] == [6] * 6
+    assert six[0]["firmware"]["smc"] == "00.54.29.00"
+    assert is_not_applicable(six[0]["firmware"]["mc"])
+    busy = read({"rocm-smi -a --json": "rocm-smi-rx7800xt-rocm624.json"})["devices"][0]
+    assert (busy["utilization_percent"], busy["memory_used_mib"], busy["extra"]["gfx_version"]) == (100, 11077, "gfx11001")
+    asleep = read({"rocm-smi -a --json": "rocm-smi-showallinfo-json-rx6600.json"})
+    assert is_not_applicable(asleep["driver"]["version"])  # the release of a kernel
+    assert asleep["devices"][0]["extra"]["gfx_version"] == "gfx1032"
+
+
+def test_rocm_smi_without_driver_and_without_gpu(read):
+    section = read({"rocm-smi -a --json": {"rc": 1, "stdout_file": "rocm-smi-error-not-loaded.txt"}})
+    assert section["detection"]["state"] == "unavailable"
+    assert "Driver not initialized (amdgpu not found in modules)" in section["detection"]["reason"]
+    assert is_unknown(section["detection"]["accelerators"])
+    section = read(
+        {"rocm-smi -a --json": "rocm-smi-no-gpus.txt", "amd-smi version --json": {"missing": True}},
+        pci=[{"address": "0000:03:00.0", "role": "accelerator", "driver": None}],
+    )
+    assert section["detection"]["state"] == "unavailable"
+    assert section["devices"] == []
+    assert "PCI shows 1, the tool 0" in section["detection"]["reason"]
+
+
+def test_amd_smi_static_and_metric(read):
+    section = read({"amd-smi static --json": "amdsmi-static-json-rx6600.json", "amd-smi metric --json": "amdsmi-metric-json-rx6600.json"})
+    assert len(section["devices"]) == 1
+    device = section["devices"][0]
+    assert device["name"] == "Navi 23 [Radeon RX 6600/6600 XT"
+    assert device["extra"]["pci_device"] == "0x73ff"
+    assert device["identity"]["pci"]["value"] == "0000:0b:00.0"
+    assert is_unknown(device["identity"]["serial"]["value"])
+    assert is_not_applicable(section["driver"]["version"])
+    assert (device["numa_node"], device["memory_mib"], device["memory_used_mib"], device["utilization_percent"]) == (0, 8176, 202, 1)
+    assert (device["temperature_c"]["core"], device["temperature_c"]["memory"], device["extra"]["temperature_edge_c"]) == (37, 32, 36)
+    assert (device["temperature_c"]["limit_core"], device["temperature_c"]["limit_memory"]) == (110, 100)
+    assert (device["power_w"]["draw"], device["power_w"]["limit"]) == (6, 100)
+    assert is_not_applicable(device["ecc"]["mode"])
+    assert (device["ecc"]["corrected_volatile"], device["ecc"]["uncorrected_volatile"]) == (0, 0)
+    assert (device["pcie"]["width_current"], device["pcie"]["width_max"]) == (8, 16)
+    assert (device["pcie"]["generation_current"], device["pcie"]["generation_max"]) == (4, 4)
+    assert is_unknown(device["pcie"]["replay_count"])
+    assert device["throttle"] == {"active": []}
+    assert device["firmware"]["vbios"] == "020.003.000.030.000000"
+    assert is_unknown(device["partition"]["profile"])
+
+
+def test_amd_smi_power_and_processes(read):
+    section = read({"amd-smi static --json": "amdsmi-static-json-rx6600.json", "amd-smi metric --json": "amdsmi-metric-p-json-rocm61.json"})
+    device = section["devices"][0]
+    assert device["power_w"]["draw"] == 10
+    assert device["throttle"] == {"active": []}
+    assert is_unknown(device["temperature_c"]["core"])
+    assert is_unknown(device["ecc"]["uncorrected_volatile"])
+    section = read({"amd-smi static --json": "amdsmi-static-json-rx6600.json", "amd-smi process --json": "amdsmi-process-json-rocm62.json"})
+    assert section["devices"][0]["processes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("amdsmi-static-gpu-notfound-rocm62.txt", "Error code: -3"),
+        ("amdsmi-monitor-guest-error-rocm70.txt", "AttributeError"),
+        ("amdsmi-topology-json-invalid-trailing-comma.txt", "not valid JSON"),
+    ],
+)
+def test_amd_smi_in_trouble(read, name, words):
+    # the words of the tool's errors, and of JSON that is none, do not depend on the question
+    section = read({"amd-smi %s --json" % word: {"stdout_file": name, "rc": 1 if "Error" in words else 0} for word in ("list", "static")})
+    assert section["detection"]["state"] == "unavailable"
+    assert words in section["detection"]["reason"]
+    assert is_unknown(section["detection"]["accelerators"])
+    assert section["devices"] == []
+
+
+def test_driver_of_the_kernels_tree(captures, read):
+    said = (captures / "amd" / "amdsmi-version-rocm640-long-driver.txt").read_text()
+    mangled = said.split("amdgpu version:")[1].split("|")[0]
+    assert is_not_applicable(amd_smi.driver_version(mangled))
+    assert "No such file" in (captures / "amd" / "sysfs-amdgpu-version-missing.txt").read_text()
+    files = {"/sys/module/amdgpu/version": {"absent": True}, "/sys/module/amdgpu": {"dir": ["srcversion", "initstate"]}}
+    driver = read({"rocm-smi -a --json": "rocm-smi-no-gpus.txt"}, files)["driver"]
+    assert is_not_applicable(driver["version"])
+    assert "in-tree" in driver["module_version"]["not_applicable"]
+
+
+def test_memory_of_a_partition(captures, read):
+    nodes = "/sys/class/kfd/kfd/topology/nodes"
+    files = {nodes: {"dir": [str(n) for n in range(8)]}}
+    for number in range(8):
+        files["%s/%d/properties" % (nodes, number)] = "simd_count 152\ndomain 0\nlocation_id %d\n" % (0x0500 | number << 28)
+        files["%s/%d/mem_banks/0/properties" % (nodes, number)] = {"text_file": str(captures / "amd" / "kfd-mem-bank-mi300x-cpx.txt")}
+    files["/sys/bus/pci/devices/0000:05:00.0/mem_info_vram_total"] = "206141652992\n"
+    pci = [{"address": "0000:05:00.0", "role": "accelerator", "driver": "amdgpu", "model": "MI300X"}]
+    devices = read({"amd-smi version --json": {"missing": True}, "rocm-smi -a --json": {"missing": True}}, files, pci)["devices"]
+    assert [d["memory_mib"] for d in devices] == [196592] + [24574] * 8
