@@ -1,0 +1,129 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""npu-smi outputs in the shapes of its print functions, with values of our own, and recordings made of them."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
+
+HEADS = {
+    "plain": ("NPU   Name", "Chip", "AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)"),
+    "phy": ("NPU   Name", "Chip  Phy-ID", "AICore(%)   Memory-Usage(MB)  HBM-Usage(MB)"),
+    "device": ("NPU     Name", "Chip    Device", "AICore(%)    Memory-Usage(MB)"),
+    "950": ("NPU ID | Name            ", "       |                 ", "NPU Util(%) Memory-Usage(MB)  HBM-Usage(MB)"),
+}
+BORDER = "+===========================+===============+=====================================================+"
+THIN = "+---------------------------+---------------+-----------------------------------------------------+"
+
+
+def table(layout, chips, processes=(), tool="25.2.0", driver="25.2.0"):
+    """chips: dicts npu, chip, second, name, health, power, temp, bus, use, ddr, hbm; processes: (npu, chip, pid) or an NPU that is idle."""
+    lines = [THIN, "| npu-smi %s                 Version: %s                        |" % (tool, driver), THIN]
+    first, second, usage = HEADS[layout]
+    lines.append("| %-25s | Health        | Power(W)    Temp(C)           Hugepages-Usage(page) |" % first)
+    lines += ["| %-25s | Bus-Id        | %-51s |" % (second, usage), BORDER]
+    for position, c in enumerate(chips):
+        rest = "%-11s %-17s 0     / 0" % (c.get("power", "91.5"), c.get("temp", "41"))
+        memory = c.get("hbm", "3412 / 65536") if layout == "device" else "%s  %s" % (c.get("ddr", "0    / 0"), c.get("hbm", "3412 / 65536"))
+        usage = "%-11s %s" % (c.get("use", "0"), memory)
+        bus = c.get("bus", "0000:%02X:00.0" % (0x10 + 8 * c["npu"] + c.get("chip", 0)))
+        if layout == "950":
+            lines.append("| %-7s| %-17s| %-13s | %-51s |" % (c["npu"], c.get("name", "Ascend950PR"), c.get("health", "OK"), rest))
+            lines.append("|        |                  | %-13s | %-51s |" % (bus, usage))
+        else:
+            lines.append("| %-5s %-20s| %-13s | %-51s |" % (c["npu"], c.get("name", "910B3"), c.get("health", "OK"), rest))
+            number = "%s     %s" % (c.get("chip", 0), c["second"]) if "second" in c else str(c.get("chip", 0))
+            lines.append("| %-26s| %-13s | %-51s |" % (number, bus, usage))
+        following = chips[position + 1]["npu"] if position + 1 < len(chips) else None
+        lines.append(THIN if following == c["npu"] else BORDER)
+    if processes:
+        lines += [THIN, "| NPU     Chip              | Process id    | Process name             | Process memory(MB)       |", BORDER]
+        for entry in processes:
+            if isinstance(entry, tuple):
+                npu, chip, pid = entry
+                where = str(npu) if layout == "950" else "%-7s %s" % (npu, chip)
+                lines.append("| %-26s| %-13s | %-24s | %-24s |" % (where, pid, "python3", 2048))
+            else:
+                lines.append("| No running processes found in NPU %-7d                                                       |" % entry)
+            lines.append(BORDER)
+    return "\n".join(lines) + "\n"
+
+
+def listing(npus):
+    cards = "".join("\tNPU ID                         : %d\n\tChip Count                     : 1\n\n" % n for n in npus)
+    return "\tTotal Count                    : %d\n\n%s" % (len(npus), cards)
+
+
+def mapping(rows, heads=("NPU ID", "Chip ID", "Chip Logic ID", "Chip Name")):
+    return "\n".join("\t" + " ".join("%-30s" % cell for cell in row) for row in [heads, *rows]) + "\n"
+
+
+def ecc(blocks, npu=0, last=True, kinds=("DDR", "HBM"), waiting=None):
+    """blocks: [(chip, {key: value})]; every counter not given is 0. last: Chip ID at the end of its block."""
+    text = "\tNPU ID                                   : %d\n\tChip Count                               : %d\n\n" % (npu, len(blocks))
+    for chip, values in blocks:
+        if not last:
+            text += "\tChip ID                                  : %d\n" % chip
+        for kind in kinds:
+            for what in ("Error Count", "Aggregate Total Err Cnt", "Isolated Pages Count") + (("Next-Isolated Pages Count",) if waiting is not None else ()):
+                for bits in ("Single", "Double"):
+                    key = "%s %s Bit %s" % (kind, bits, what)
+                    default = waiting if what.startswith("Next") and bits == "Double" else 0
+                    text += "\t%-40s : %s\n" % (key, values.get(key, default))
+        if last:
+            text += "\tChip ID                                  : %d\n" % chip
+    return text
+
+
+def board(npu, **values):
+    lines = {
+        "NPU ID": npu, "Product Name": "IT21HMDB01", "Model": "NA", "Serial Number": "02100A%04d" % npu, "Software Version": "25.2.0",
+        "Firmware Version": "7.5.0.5.220", "Compatibility": "OK", "Board ID": "0x65", "PCB ID": "A", "BOM ID": "1", "Slot ID": npu,
+        "PCI Vendor ID": "0x19E5", "PCI Device ID": "0xD802", "Chip Count": 1,
+    }  # fmt: skip
+    lines.update(values)
+    return "".join("\t%-30s : %s\n" % item for item in lines.items())
+
+
+def chip_board(npu, chip, die):
+    lines = {"NPU ID": npu, "Chip ID": chip, "Chip Name": "910B3", "Board ID": "0x65", "VDie ID": die, "NDie ID": "00000000 00000000"}
+    lines["Firmware Version"] = "7.5.0.5.220"
+    return "".join("\t%-30s : %s\n" % item for item in lines.items())
+
+
+def topo(labels, cell=lambda mine, peer: "HCCS", cpus=None):
+    lines = ["\t" + "".join("%-11s" % label for label in labels) + ("CPU Affinity" if cpus else "")]
+    for mine in labels:
+        lines.append("%-11s" % mine + "".join("%-11s" % ("X" if mine == peer else cell(mine, peer)) for peer in labels) + (cpus or ""))
+    return "\n".join(lines) + "\n\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n  NA   = Unknown relationship.\n"
+
+
+def host(commands, files=None, **extra):
+    """commands: {"info -l": text, an entry of the recording, or a list of them for successive calls}."""
+    entries = []
+    for words, said in commands.items():
+        for answer in said if isinstance(said, list) else [said]:
+            entries.append(dict({"argv": ["npu-smi", *words.split()]}, **(answer if isinstance(answer, dict) else {"stdout": answer})))
+    every = {"/dev": {"dir": ["null"]}, "/sys/bus/pci/devices": {"dir": []}}
+    every.update(files or {})
+    return ReplayHost(dict({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": every, "commands": entries}, **extra))
+
+
+def read(commands, files=None, pci=None, **extra):
+    return ascend.collect(host(commands, files, **extra), pci)
+
+
+def nodes(numbers):
+    return {"/dev": {"dir": ["davinci_manager", "devmm_svm", "hisi_hdc"] + ["davinci%d" % n for n in numbers]}}
+
+
+def on_bus(addresses, **link):
+    pcie = dict({"width_current": 16, "width_max": 16, "speed_current_gts": 16.0, "speed_max_gts": 16.0}, **link)
+    port = {"address": "0000:00:01.0", "width_current": 16, "width_max": 16, "speed_current_gts": 16.0, "speed_max_gts": 32.0}
+    return [{"address": a, "manufacturer": "ascend", "role": "accelerator", "numa_node": 3, "pcie": dict(pcie), "upstream": dict(port)} for a in addresses]
+
+
+def by_id(section):
+    return {device["id"]: device for device in section["devices"]}
