@@ -236,7 +236,7 @@ def test_cpu_lists_that_are_none(text):
     "text, name",
     [
         ("processor : 0\nCPU implementer : 0x41\nCPU part : 0xd4f\n", "Arm Neoverse-V2"),
-        ("processor : 0\nCPU implementer : 0x99\nCPU part : 0x001\n", "implementer 0x99 part 0x001"),
+        ("processor : 0\nCPU implementer : 0x99\nCPU part : 0x001\n", "Arm processor 0x99 0x001"),
         ("processor\t: 0\ncpu\t\t: POWER9, altivec supported\n", "POWER9, altivec supported"),
         ("garbage", {"unknown": "/proc/cpuinfo: no model name"}),
     ],

@@ -14,19 +14,17 @@ CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
 
 # Arm processors name themselves by implementer and part only: util-linux sys-utils/lscpu-arm.c.
-_ARM_IMPLEMENTERS = {"0x41": "Arm", "0x48": "HiSilicon", "0x70": "Phytium", "0xc0": "Ampere"}
-_ARM_PARTS = {
-    ("0x41", "0xd0c"): "Neoverse-N1",
-    ("0x41", "0xd40"): "Neoverse-V1",
-    ("0x41", "0xd49"): "Neoverse-N2",
-    ("0x41", "0xd4f"): "Neoverse-V2",
-    ("0x41", "0xd84"): "Neoverse-V3",
-    ("0x41", "0xd85"): "Cortex-X925",
-    ("0x41", "0xd87"): "Cortex-A725",
-    ("0x48", "0xd01"): "TaiShan-v110 (Kunpeng 920)",
-    ("0x48", "0xd02"): "TaiShan-v120",
-    ("0xc0", "0xac3"): "Ampere-1",
-    ("0xc0", "0xac4"): "Ampere-1a",
+_ARM = {
+    "0x41 0xd0c": "Arm Neoverse-N1",
+    "0x41 0xd40": "Arm Neoverse-V1",
+    "0x41 0xd49": "Arm Neoverse-N2",
+    "0x41 0xd4f": "Arm Neoverse-V2",
+    "0x41 0xd84": "Arm Neoverse-V3",
+    "0x41 0xd85": "Arm Cortex-X925",
+    "0x48 0xd01": "HiSilicon TaiShan-v110 (Kunpeng 920)",
+    "0x48 0xd02": "HiSilicon TaiShan-v120",
+    "0xc0 0xac3": "Ampere-1",
+    "0xc0 0xac4": "Ampere-1a",
 }
 _LIST = re.compile(r"(\d{1,6})(?:-(\d{1,6}))?(?::\d+/\d+)?\Z")
 
@@ -62,15 +60,14 @@ def fields(cpuinfo):
     return dict(rest, **first)
 
 
-def model(found, where="/proc/cpuinfo"):
+def model(found):
     for key in ("model name", "cpu model", "cpu"):
         if found.get(key):
             return " ".join(found[key].split())
-    implementer, part = found.get("cpu implementer"), found.get("cpu part")
-    if implementer and part:
-        maker = _ARM_IMPLEMENTERS.get(implementer.lower(), "implementer %s" % implementer)
-        return "%s %s" % (maker, _ARM_PARTS.get((implementer.lower(), part.lower()), "part %s" % part))
-    return unknown("%s: no model name" % where)
+    part = "%s %s" % (found.get("cpu implementer"), found.get("cpu part"))
+    if "None" not in part:
+        return _ARM.get(part.lower(), "Arm processor %s" % part)
+    return unknown("/proc/cpuinfo: no model name")
 
 
 def _siblings(host, cpu, *names):

@@ -15,25 +15,21 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
 # DMI texts of hypervisors: systemd src/basic/virt.c, detect_vm_dmi_vendor().
-_HYPERVISORS = (
-    ("kvm", "kvm"),
-    ("openstack", "kvm"),
-    ("kubevirt", "kvm"),
-    ("amazon ec2", "amazon"),
-    ("qemu", "qemu"),
-    ("vmware", "vmware"),
-    ("innotek gmbh", "virtualbox"),
-    ("virtualbox", "virtualbox"),
-    ("xen", "xen"),
-    ("bochs", "bochs"),
-    ("parallels", "parallels"),
-    ("bhyve", "bhyve"),
-    ("hyper-v", "microsoft"),
-    ("virtual machine", "microsoft"),
-    ("apple virtualization", "apple"),
-    ("google compute engine", "google"),
-    ("alibaba cloud ecs", "alibaba"),
-)
+_HYPERVISORS = {
+    "kvm": r"kvm|openstack|kubevirt",
+    "amazon": "amazon ec2",
+    "qemu": "qemu",
+    "vmware": "vmware",
+    "virtualbox": "innotek gmbh|virtualbox",
+    "xen": "xen",
+    "bochs": "bochs",
+    "parallels": "parallels",
+    "bhyve": "bhyve",
+    "microsoft": "hyper-v|virtual machine",
+    "apple": "apple virtualization",
+    "google": "google compute engine",
+    "alibaba": "alibaba cloud ecs",
+}
 
 
 def selinux(host):
@@ -64,7 +60,7 @@ def _by_name(system, bios):
     texts = " ".join(str(known(v, "")) for v in (system["vendor"], system["product"], bios["vendor"])).lower()
     if "metal" in str(known(system["product"], "")).lower():  # Amazon's and others' whole machines carry the cloud's name
         return None
-    return next((name for text, name in _HYPERVISORS if re.search(r"\b%s\b" % text, texts)), None)
+    return next((name for name, words in _HYPERVISORS.items() if re.search(r"\b(?:%s)\b" % words, texts)), None)
 
 
 def virtualization(host, dmi, cpuinfo):
