@@ -38,7 +38,7 @@ def _load(text):
         word, _blank, rest = line.partition(" ")
         if word.endswith(":"):
             entry = table[word[:-1]] = {"title": rest, "bridges": {}, "excluded": {}, "devices": {}}
-            entry.update(dict.fromkeys(("flags", "vendors", "classes", "bridge_classes", "modules", "device_nodes"), ()))
+            entry.update(dict.fromkeys(("flags", "vendors", "classes", "bridge_classes", "modules"), ()))
         elif word in entry:
             entry[word] = tuple(rest.split())
         elif word:
@@ -51,7 +51,8 @@ MANUFACTURERS = _load(_TEXT)
 BY_VENDOR = {vendor: name for name, entry in MANUFACTURERS.items() for vendor in entry["vendors"]}
 FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if "first_class" in entry["flags"])
 '''
-LISTS = ("vendors", "classes", "bridge_classes", "modules", "device_nodes")
+NODE_LISTS = ("vendors", "classes", "bridge_classes", "modules")
+LISTS = (*NODE_LISTS, "device_nodes")  # checked here, but no reader on the node asks for them
 TABLES = ("bridges", "excluded", "devices")
 FLAGS = ("internal_switch",)
 OTHER = ("title", "first_class")
@@ -110,7 +111,7 @@ def load(document):
 
 def _lines(name, entry):
     yield "%s: %s" % (name, entry["title"])
-    for key in ("flags", *LISTS):
+    for key in ("flags", *NODE_LISTS):
         if entry[key]:
             yield "%s %s" % (key, " ".join(entry[key]))
     for key, mark in (("bridges", "+"), ("excluded", "-"), ("devices", "")):

@@ -13,7 +13,6 @@ vendors 10de
 classes 0300 0302 0380 12
 bridge_classes 0680
 modules nvidia nvidia_uvm nvidia_modeset nvidia_drm nvidia_peermem nouveau
-device_nodes /dev/nvidia[0-9]* /dev/nvidiactl /dev/nvidia-uvm
 +1ac1 V100 NVSwitch
 +1af1 A100 NVSwitch
 +22a3 H100 NVSwitch
@@ -100,7 +99,6 @@ flags first_class internal_switch
 vendors 1002
 classes 0302 12
 modules amdgpu
-device_nodes /dev/kfd /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 66a0 Radeon Instinct
 66a1 Radeon Pro VII / Instinct MI50 32GB
 6860 Instinct MI25
@@ -129,7 +127,6 @@ flags first_class
 vendors 19e5
 classes 12
 modules drv_pcie
-device_nodes /dev/davinci[0-9]* /dev/davinci_manager /dev/devmm_svm /dev/hisi_hdc
 -1711 iBMC graphics
 -a127 HiSilicon SDI accelerator
 -a250 Kunpeng ZIP engine
@@ -149,7 +146,6 @@ flags first_class
 vendors cabc
 classes 0302 12
 modules cambricon_drv cambricon_peermem cambricon_gdrdrv
-device_nodes /dev/cambricon_dev[0-9]* /dev/cambricon_ctl /dev/cambricon_ipcm[0-9]*
 0100 MLU100
 0201,0271 MLU270 VF
 0220,0228 MLU220
@@ -167,7 +163,6 @@ flags first_class
 vendors 1d94
 classes 0302 0380 12
 modules hydcu hycu hy_extra hyttm hykcl
-device_nodes /dev/kfd /dev/mkfd /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 55b7 Z100L
 55c7,55d7 Z200SM
 61a7,61b7,61c7,61d7,61e7,61f7 K500SM
@@ -193,21 +188,18 @@ flags first_class
 vendors 1e3e
 classes 0302 12
 modules iluvatar
-device_nodes /dev/iluvatar[0-9]* /dev/itrctl
 0002 MR-V100
 metax: MetaX
 flags first_class
 vendors 9999
 classes 0300 0302 0380 12
 modules metax
-device_nodes /dev/mxcd /dev/mxnd /dev/mxgd /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 0a01 C500
 mthreads: Moore Threads
 flags first_class
 vendors 1ed5
 classes 0300 0302 0380 12
 modules mtgpu mtvgpu_basic
-device_nodes /dev/mtgpu.[0-9]* /dev/dri/card[0-9]* /dev/dri/renderD[0-9]*
 -01ff,02ff,03ff HDMI/DP audio
 0100,0101 MTT S10
 0102 MTT S30
@@ -228,14 +220,12 @@ flags first_class
 vendors 1ded
 classes 0302
 modules alixpu alipci alixpu_peermem
-device_nodes /dev/alixpu /dev/alixpu_ctl /dev/alixpu_ppu[0-9]*
 -107f,5007 Elastic RDMA adapter
 6001 PPU
 gaudi: Intel Gaudi
 vendors 1da3
 classes 12
 modules habanalabs habanalabs_cn habanalabs_en habanalabs_ib
-device_nodes /dev/accel/accel[0-9]* /dev/hl[0-9]*
 0001 Goya
 0030 Greco
 1000 Gaudi
@@ -247,14 +237,12 @@ kunlunxin: Kunlunxin
 vendors 1d22
 classes 12
 modules kunlun kunlun_peermem
-device_nodes /dev/xpu[0-9]* /dev/xpuctrl
 3684 Kunlun
 3685 Kunlun2
 3686 P800
 enflame: Enflame
 vendors 1e36
 classes 12
-device_nodes /dev/gcu[0-9]*
 0001 CloudBlazer T10
 0002 CloudBlazer T11
 0003 CloudBlazer T10 (QSFP-DD)
@@ -274,19 +262,16 @@ c042 CloudBlazer L600
 biren: Biren
 vendors 1ee0
 classes 0302 12
-device_nodes /dev/biren/card_[0-9]*
 tenstorrent: Tenstorrent
 vendors 1e52
 classes 12
 modules tenstorrent
-device_nodes /dev/tenstorrent/[0-9]*
 401e Wormhole
 b140 Blackhole
 faca Grayskull
 neuron: AWS Neuron
 vendors 1d0f
 modules neuron
-device_nodes /dev/neuron[0-9]*
 7064 Inferentia
 7164 Trainium
 7264 Inferentia2
@@ -301,7 +286,7 @@ def _load(text):
         word, _blank, rest = line.partition(" ")
         if word.endswith(":"):
             entry = table[word[:-1]] = {"title": rest, "bridges": {}, "excluded": {}, "devices": {}}
-            entry.update(dict.fromkeys(("flags", "vendors", "classes", "bridge_classes", "modules", "device_nodes"), ()))
+            entry.update(dict.fromkeys(("flags", "vendors", "classes", "bridge_classes", "modules"), ()))
         elif word in entry:
             entry[word] = tuple(rest.split())
         elif word:

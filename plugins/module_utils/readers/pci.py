@@ -68,12 +68,9 @@ def _link_value(host, address, name, convert):
 
 
 def _link(host, address):
-    return {
-        "width_current": _link_value(host, address, "current_link_width", _width),
-        "width_max": _link_value(host, address, "max_link_width", _width),
-        "speed_current_gts": _link_value(host, address, "current_link_speed", _speed),
-        "speed_max_gts": _link_value(host, address, "max_link_speed", _speed),
-    }
+    widths = {"width_" + when: _link_value(host, address, when + "_link_width", _width) for when in ("current", "max")}
+    speeds = {"speed_%s_gts" % when: _link_value(host, address, when + "_link_speed", _speed) for when in ("current", "max")}
+    return dict(widths, **speeds)
 
 
 def _driver(host, address):
