@@ -22,6 +22,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render.word
 )
 
 LARGE = 1000
+KINDS = ("passed", "failure", "error", "skipped")
 OUTCOMES = ("passed", "found", "unknown", "not_applicable", "not_run")
 
 
@@ -72,28 +73,52 @@ def _verdict_body(verdict):
     return "error", "<error type=\"verdict\" message=%s>%s</error>" % (message, text)
 
 
-def _suite(verdict, findings, stamp, brief):
+class _Rules:
+    """The test cases of a rules summary without their node: text after the class name, by rule; found ones are left to the node."""
+
+    def __init__(self, rules, brief):
+        self.outcomes = dict.fromkeys(OUTCOMES, 0)
+        self.number = dict.fromkeys(KINDS, 0)
+        self.cases, self.found = [], []
+        for rule in sorted(rules):
+            entry = rules[rule]
+            outcome = entry.get("outcome")
+            self.outcomes[outcome] = self.outcomes.get(outcome, 0) + 1
+            if outcome == "found":
+                self.found.append((len(self.cases), rule))
+                self.cases.append("")
+            elif not brief or outcome not in ("passed", "not_applicable"):
+                kind, inner = _body(entry, (), "")
+                self.number[kind] += 1
+                self.cases.append(_case(rule, inner))
+
+
+def _case(name, inner):
+    return " name=%s time=\"0\"%s" % (_attribute(name), ">%s</testcase>" % inner if inner else "/>")
+
+
+def _suite(verdict, summary, findings, stamp):
     node = words(verdict.get("node"))
     classname = _attribute(node)
-    number = {"passed": 0, "failure": 0, "error": 0, "skipped": 0}
-    outcomes = dict.fromkeys(OUTCOMES, 0)
-    cases = []
     rules = verdict.get("rules") or {}
-    bodies = [("verdict", _verdict_body(verdict))]
-    for rule in sorted(rules):
-        outcome = rules[rule].get("outcome")
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-        if not brief or outcome not in ("passed", "not_applicable"):
-            bodies.append((rule, _body(rules[rule], findings.get((node, rule), ()), node)))
-    for name, (kind, inner) in bodies:
+    number = dict(summary.number)
+    outcomes = summary.outcomes
+    cases = list(summary.cases)
+    for place, rule in summary.found:
+        kind, inner = _body(rules[rule], findings.get((node, rule), ()), node)
         number[kind] += 1
-        cases.append("<testcase classname=%s name=%s time=\"0\"%s" % (classname, _attribute(name), ">%s</testcase>" % inner if inner else "/>"))
+        cases[place] = _case(rule, inner)
+    kind, inner = _verdict_body(verdict)
+    number[kind] += 1
+    cases.insert(0, _case("verdict", inner))
     properties = [("verdict", verdict.get("verdict")), ("cohort", verdict.get("cohort") or "")]
     properties += [("rules_%s" % outcome, count) for outcome, count in outcomes.items()]
     lines = ["<testsuite name=%s hostname=%s%s time=\"0\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">" % (
         classname, classname, stamp, len(cases), number["failure"], number["error"], number["skipped"])]
     lines.append("<properties>%s</properties>" % "".join("<property name=%s value=%s/>" % (_attribute(key), _attribute(value)) for key, value in properties))
-    return lines + cases + ["</testsuite>"], number, len(cases)
+    start = "<testcase classname=%s" % classname
+    lines.append(start + ("\n" + start).join(cases))
+    return [*lines, "</testsuite>"], number, len(cases)
 
 
 def render(fleet, large=LARGE):
@@ -105,10 +130,15 @@ def render(fleet, large=LARGE):
     judged = words(fleet.get("judged_at"))
     stamp = " timestamp=%s" % _attribute(judged.rstrip("Z"), 40) if judged else ""
     lines = []
-    total = {"passed": 0, "failure": 0, "error": 0, "skipped": 0}
+    total = dict.fromkeys(KINDS, 0)
     tests = 0
+    known = {}
     for verdict in verdicts:
-        suite, number, cases = _suite(verdict, findings, stamp, len(verdicts) > large)
+        rules = verdict.get("rules") or {}
+        # Nodes of a fold share equal summaries; the fleet holds them, so an identity stands for one.
+        if id(rules) not in known:
+            known[id(rules)] = (_Rules(rules, len(verdicts) > large), rules)
+        suite, number, cases = _suite(verdict, known[id(rules)][0], findings, stamp)
         lines += suite
         tests += cases
         for key, count in number.items():

@@ -6,15 +6,19 @@
 from __future__ import annotations
 
 import calendar
+import re
 import time
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render.words import LAYERS, LEVELS, VERDICTS, asked_layers, counts, visible, words
 
 LAYER_ANSWERS = (("fail", "fail"), ("need", "not_proven"), ("warn", "warn"), ("gaps", "passed_with_gaps"), ("passed", "passed"))
 OUTCOMES = ("passed", "found", "unknown", "not_applicable", "not_run")
+_HARMLESS = re.compile(r"[ !#-\[\]-~]{0,500}\Z")
 
 
 def _label(value):
+    if type(value) is str and _HARMLESS.match(value):
+        return value
     return visible(value, 1000).replace("\\", "\\\\").replace("\"", "\\\"")
 
 
@@ -86,10 +90,12 @@ def render(fleet):
 
 
 def _node_rules(verdicts):
+    known = {}
     for item in verdicts:
-        outcomes = dict.fromkeys(OUTCOMES, 0)
-        for entry in (item.get("rules") or {}).values():
-            if entry.get("outcome") in outcomes:
-                outcomes[entry["outcome"]] += 1
-        for outcome in OUTCOMES:
-            yield (("node", item.get("node")), ("outcome", outcome)), outcomes[outcome]
+        rules = item.get("rules") or {}
+        # Nodes of a fold share equal summaries; the fleet holds them, so an identity stands for one.
+        if id(rules) not in known:
+            outcomes = [entry.get("outcome") for entry in rules.values()]
+            known[id(rules)] = ([(outcome, outcomes.count(outcome)) for outcome in OUTCOMES], rules)
+        for outcome, count in known[id(rules)][0]:
+            yield (("node", item.get("node")), ("outcome", outcome)), count

@@ -28,6 +28,7 @@ STATE_WORDS = dict(STATES)
 
 LONGEST = 2000
 _PLAIN = re.compile(r"[ -~]*\Z")
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9._-]*\Z")
 _NAME_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._"
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _MARKS = {"Mn", "Me"}
@@ -108,6 +109,8 @@ def plural(count, noun):
 
 def anchor(prefix, name):
     """A fragment identifier: one per name, only characters that need no encoding in an id, an href or a selector."""
+    if type(name) is str and _PLAIN_NAME.match(name):
+        return "%s-%s" % (prefix, name)
     raw = str(name).encode("utf-8", "surrogatepass")
     return "%s-%s" % (prefix, "".join(chr(byte) if byte in _NAME_BYTES else "~%02X" % byte for byte in raw))
 
@@ -161,13 +164,11 @@ def asked_layers(fleet):
     catalogue = fleet.get("rule_catalogue") or {}
     layer_of = {rule: words(about.get("layer")) for rule, about in catalogue.items()}
     result = {layer: dict(dict.fromkeys(LAYER_STATES, 0), title=title, asked=0) for layer, title in LAYERS.items()}
+    known = {}
     for verdict in fleet.get("verdicts") or []:
-        worst = {}
-        for rule, entry in (verdict.get("rules") or {}).items():
-            layer = layer_of.get(rule)
-            rank = STATE_RANK[rule_state(entry)]
-            if rank < worst.get(layer, len(STATES)):
-                worst[layer] = rank
+        rules = verdict.get("rules") or {}
+        # Nodes of a fold share equal summaries; the fleet holds them, so an identity stands for one.
+        worst, _held = known.get(id(rules)) or known.setdefault(id(rules), (_worst(rules, layer_of), rules))
         for layer, line in result.items():
             entry = (verdict.get("layers") or {}).get(layer) or {}
             if entry.get("asked"):
@@ -175,6 +176,16 @@ def asked_layers(fleet):
                 # A layer that was asked and has no rule at all is not proven.
                 line[_LAYER_STATE.get(STATES[worst.get(layer, STATE_RANK["need"])][0], "passed")] += 1
     return result
+
+
+def _worst(rules, layer_of):
+    worst = {}
+    for rule, entry in rules.items():
+        layer = layer_of.get(rule)
+        rank = STATE_RANK[rule_state(entry)]
+        if rank < worst.get(layer, len(STATES)):
+            worst[layer] = rank
+    return worst
 
 
 _LAYER_STATE = {"fail": "fail", "need": "need", "warn": "warn", "unknown": "gaps", "not_run": "gaps"}
