@@ -9,8 +9,9 @@ from ansible.utils.display import Display
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies, overlay
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, run_directory
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text, words
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.policy import PolicyError
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.profiles import ProfileError
 
 _BAD = ("rejected", "incomplete")
 
@@ -25,7 +26,7 @@ class ActionModule(ControllerAction):
         "nodes": {"type": "list", "elements": "str"},
         "summary": {"type": "bool", "default": True},
     }
-    ERRORS = (run_directory.RunError, PolicyError)
+    ERRORS = (run_directory.RunError, PolicyError, ProfileError)
 
     def act(self, arguments, task_vars):
         if arguments["run_directory"]:
@@ -54,5 +55,5 @@ class ActionModule(ControllerAction):
             "counts": fleet["counts"],
             "not_accepted": bad[:50],
             "not_accepted_count": len(bad),
-            "msg": fleet.get("answer") or text.answer(fleet),
+            "msg": words.sentence(fleet),
         }

@@ -29,14 +29,13 @@ def host_policies(templar, task_vars, names, profile):
         if key not in parsed:
             try:
                 policy.parse(variables)
-                parsed[key] = ""
+                parsed[key] = []
             except policy.PolicyError as error:
-                parsed[key] = str(error)
-        if parsed[key]:
-            errors.append("%s: %s" % (name, parsed[key]))
+                parsed[key] = error.problems
+        errors += ["%s: %s" % (name, problem) for problem in parsed[key]]
         policies[name] = variables
     if errors:
-        raise policy.PolicyError("policy: %d of %d nodes: %s" % (len(errors), len(names), "; ".join(merged(errors))))
+        raise policy.PolicyError(merged(errors))
     return policies
 
 
