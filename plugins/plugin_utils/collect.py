@@ -128,10 +128,13 @@ def file_recording(run, node, module, document):
 
 
 def manufacturers(sections):
-    """Manufacturers whose accelerators PCI shows on this node and that have a module of their own."""
-    counts = sections.get("pci", {}).get("counts")
+    """Manufacturers to ask on this node: those whose accelerators PCI shows; all of them where PCI could not tell."""
+    section = sections.get("pci") or {}
+    counts = section.get("counts")
     counts = counts if isinstance(counts, dict) else {}
-    return [m for m in sorted(counts) if m + "_info" in MODULES and isinstance(counts[m], int) and counts[m] > 0]
+    told = section.get("scan", {}).get("status") == "ok"
+    names = [name.removesuffix("_info") for name in sorted(MODULES) if MODULES[name].sections[0].startswith("accelerators.")]
+    return [m for m in names if not told or counts.get(m) != 0]
 
 
 def one_line(error):
