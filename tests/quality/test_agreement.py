@@ -82,3 +82,9 @@ def test_node_code_imports_on_the_oldest_and_newest_python(which):
     done = subprocess.run([interpreters()[version], "-c", program, str(ROOT / ".cache" / "collections"), *names], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"Python {version}: {done.stderr}"
     assert sys.version_info >= (3, 11)
+
+
+@pytest.mark.parametrize("tool", sorted(p.name for p in ROOT.glob("tools/generate_*.py")))
+def test_what_is_generated_is_current(tool):
+    done = subprocess.run([sys.executable, str(ROOT / "tools" / tool), "--check"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
