@@ -222,7 +222,7 @@ def ecc(node, path):
     device = section["devices"][0]
     assert [device["ecc"][key] for key in ("corrected_volatile", "uncorrected_volatile", "corrected_aggregate", "uncorrected_aggregate")] == [0] * 4
     assert (device["retired_pages"]["corrected"], device["retired_pages"]["uncorrected"]) == (0, 0)
-    assert is_unknown(device["retired_pages"]["pending"])  # this version does not print it
+    assert "not_applicable" in device["retired_pages"]["pending"]  # a first 910 does not count it
     assert list(device["extra"]["ecc_counters"].values()) == [0] * 12
 
 

@@ -26,6 +26,7 @@ def a2_commands(npus=range(8), **changes):
     for n in npus:
         commands["info -t ecc -i %d" % n] = samples.ecc([(0, {})], npu=n, kinds=("HBM",), waiting=0)
         commands["info -t board -i %d" % n] = samples.board(n)
+        commands["info -t ecc-enable -i %d" % n] = "\tHBM ECC-Enable Status          : True\n"
         commands["info -t board -i %d -c 0" % n] = samples.chip_board(n, 0, "1A2B3C4%d 5D6E7F80 11223344 55667788 99AABBCC" % n)
     commands.update(changes)
     return commands
@@ -48,6 +49,7 @@ def test_a_good_a2_node():
     assert (device["health"]["state"], device["temperature_c"]["core"], device["power_w"]["draw"]) == ("ok", 41, 91.5)
     assert device["links"] == {"kind": "hccs", "total": 7, "up": 7, "down": []}
     assert device["firmware"] == {"npu": "7.5.0.5.220", "package": "7.5.0.5.220"}
+    assert (device["ecc"]["mode"], is_not_applicable(device["power_w"]["limit"])) == ("enabled", True)
     assert (device["ecc"]["uncorrected_volatile"], device["retired_pages"]) == (0, {"corrected": 0, "uncorrected": 0, "pending": False})
     assert (device["pcie"]["generation_current"], device["pcie"]["generation_device_max"], device["pcie"]["width_max"]) == (4, 4, 16)
     assert device["device_nodes"] == ["/dev/davinci5"]
@@ -85,6 +87,9 @@ def test_a3_is_one_package_with_two_dies():
     assert (die["extra"]["family"], die["extra"]["phy_id"], package["extra"]["hbm_nominal_mib"]) == ("910C", 1, 131072)
     assert die["extra"]["super_pod"] == {"sdid": 33, "super_pod_size": 384, "super_pod_id": 2, "server_index": 7}
     assert is_unknown(found["ascend:1"]["ecc"])
+    bus[3]["pcie"]["width_current"] = 8
+    found = samples.by_id(samples.read(commands, pci=bus))
+    assert [found[name]["pcie"]["width_current"] for name in ("ascend:0", "ascend:1", "ascend:1.0")] == [16, 8, 16]
 
 
 def test_a3_with_a_die_off_the_bus():
@@ -170,7 +175,15 @@ def test_seven_of_eight_and_gaps_in_the_device_nodes():
     assert (by_list["state"], by_list["reason"]) == ("unavailable", "npu-smi info -l reports 8, 7 were read")
     by_mapping = samples.read(a2_commands(npus, **{"info -m": samples.mapping([(n, 0, n, "Ascend 910B3") for n in range(8)])}), pci=[])["detection"]
     assert (by_mapping["state"], is_unknown(by_mapping["accelerators"])) == ("unavailable", True)
-    assert "NPU 3" in by_mapping["reason"]
+    assert "NPU 3 chip 0" in by_mapping["reason"]
+
+
+def test_a_die_that_only_the_mapping_names():
+    heads = ("NPU ID", "Chip ID", "Chip Logic ID", "Chip Phy-ID", "Chip Name")
+    both = samples.mapping([(0, 0, 0, 0, "Ascend910"), (0, 1, 1, 1, "Ascend910"), (0, 2, "-", "-", "Mcu")], heads)
+    detection = samples.read({"info": samples.table("phy", [{"npu": 0, "second": 0, "name": "Ascend910"}]), "info -m": both})["detection"]
+    assert (detection["state"], is_unknown(detection["accelerators"])) == ("unavailable", True)
+    assert detection["reason"] == "npu-smi info: npu-smi info -m also names NPU 0 chip 1"
 
 
 @pytest.mark.parametrize(

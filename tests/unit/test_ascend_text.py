@@ -151,6 +151,22 @@ def test_a_counter_that_is_no_number_is_unknown_and_takes_its_sum_along():
     assert all(is_unknown(value) for key, value in npu_smi.counters({})[0].items() if key != "sram_threshold_exceeded")
 
 
+def test_the_page_counters_of_the_950_and_of_a_product_without_them():
+    (block,) = npu_smi.parse_blocks("\tHBM Double Bit Error Count : 0\n\tHBM Pending Retire Page Count : 2\n\tHBM Isolated Page Count : 5\n")
+    _ecc, pages, _raw = npu_smi.counters(block, "950")
+    assert (pages["pending"], pages["uncorrected"], is_unknown(pages["corrected"])) == (True, 5, True)
+    assert is_not_applicable(npu_smi.counters({"HBM Double Bit Error Count": "0"}, "910")[1]["pending"])
+
+
+def test_ecc_switched_off_anywhere_is_off():
+    def mode(*words):
+        return npu_smi.ecc_mode(npu_smi.parse_blocks("".join("\t%s ECC-Enable Status : %s\n" % (kind, word) for kind, word in zip(("DDR", "HBM"), words))))
+
+    assert (mode("True", "True"), mode("True", "False"), mode("True")) == ("enabled", "disabled", "enabled")
+    assert is_unknown(mode("NA"))
+    assert is_unknown(npu_smi.ecc_mode(None))
+
+
 def test_health_text_with_several_lines_and_the_mcu():
     text = "\tHealth Status : Alarm\n\tError Code : 80E01801 80CB8009\n\tError Information : one\n\n\t  : two\n"
     blocks = npu_smi.parse_blocks(text + "\n\tChip Name : mcu\n\tHealth Status : OK\n")

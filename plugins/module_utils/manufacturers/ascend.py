@@ -18,12 +18,7 @@ MANUFACTURER = "ascend"
 PREFIX = "/usr/local/Ascend"
 MAIN_SECONDS, NODE_SECONDS, CARD_SECONDS, RESERVE_SECONDS = 30, 15, 10, 4
 BUSY = (-8012, -8020)
-HEALTH = {"ok": "ok", "warning": "degraded", "alarm": "failed", "critical": "failed"}
-WORST = ("ok", "degraded", "failed")
 GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
-# Per chip. FaultDiag of mind-cluster calls less than nominal HBM abnormal. The 950 is sold in several sizes.
-NOMINAL = {"910": 32768, "910C": 65536, "910B1": 65536, "910B2": 65536, "910B2C": 65536, "910B3": 65536, "910B4": 32768, "910B4-1": 65536}
-NOMINAL_SOURCE = "Project-HAMi/ascend-device-plugin device list"
 SLICES = 32768  # from here on: a container's own number for a slice of a card
 BOARD = ("Product Name", "Software Version", "Compatibility", "Board ID", "PCI Device ID")
 POD = ("SDID", "Super Pod Size", "Super Pod ID", "Server Index")
@@ -116,6 +111,12 @@ def _pcie(entry):
     }  # fmt: skip
 
 
+def _narrow(link):
+    """Sorts the link of a die: fewest of its lanes first, unknown before whole."""
+    width, most = link.get("width_current"), link.get("width_max")
+    return width / most if isinstance(width, int) and isinstance(most, int) and most else 0.99
+
+
 def _together(values):
     """One value of a package from those of its dies: unknown when one is, else sum, any or union."""
     odd = next((value for value in values if value is None or why(value)), None)
@@ -145,8 +146,8 @@ class Reading:
         self.failed, self.problems, self.cards = "", [], {}
         self.table = npu_smi.parse_info("")
         self.mapping, self.labels, self.topo = {}, {}, ([], {})
-        self.no_links = unknown("npu-smi info -t topo: not asked")
-        self.asked = {"health": {}, "ecc": {}, "board": {}, "chip": {}, "pod": {}}
+        self.no_links = unknown("topo: not asked")
+        self.asked = {"health": {}, "ecc": {}, "enable": {}, "board": {}, "chip": {}, "pod": {}}
         self.counted = {"command": "npu-smi info -l", "accelerators": unknown("not asked"), "detail": "", "reason": ""}
 
     def ask(self):
@@ -168,9 +169,9 @@ class Reading:
                 self.failed = "npu-smi info: a table without NPUs"
             return
         self.mapping = npu_smi.parse_mapping(self.smi.ask("info", "-m", seconds=NODE_SECONDS)[0] or "")
-        unseen = sorted({npu for npu, _chip in self.mapping} - set(self.cards))
+        unseen = sorted(set(self.mapping) - {(chip["npu"], chip["chip"]) for chip in self.table["chips"]})
         if unseen:
-            self.problems.append("npu-smi info -m also names NPU %s" % ", ".join(map(str, unseen)))
+            self.problems.append("npu-smi info -m also names %s" % ", ".join("NPU %d chip %d" % key for key in unseen))
         self._ask_topo()
         self._ask_cards()
 
@@ -197,12 +198,11 @@ class Reading:
         ways = (("Phy-ID", self._phy), ("NPU", lambda chip: chip["npu"]), ("NPU", lambda chip: self._mapped(chip, "logic_id")))
         for word, number_of in ways:
             told = {(chip["npu"], chip["chip"]): "%s%s" % (word, number_of(chip)) for chip in chips}
-            # the labels are these chips and no others; a chip that is missing from the matrix has no row
             if labels and labels <= set(told.values()) and len(set(told.values())) == len(chips):
                 self.labels = told
                 return
         words, refused = npu_smi.trouble(text or "")
-        said = why(reason) if text is None else "npu-smi info -t topo: %s" % ("its labels are not the NPUs of this node" if labels else words)
+        said = why(reason) if text is None else "npu-smi info -t topo: %s" % ("not the NPUs of this node" if labels else words)
         self.no_links = not_applicable(said) if refused and not labels else unknown(said)
 
     def _ask_cards(self):
@@ -218,6 +218,7 @@ class Reading:
         each("health", "Health", "health", lambda chip: chip["health"].lower() != "ok")
         each("ecc", " Bit ", "ecc", bool, per_chip=False)
         each("board", "Board ID", "board", bool, per_chip=False)
+        each("enable", "ECC-Enable", "ecc-enable", bool, per_chip=False)
         each("chip", "Die ID", "board", lambda chip: not chip["wide"])
         each("pod", "Super Pod", "spod-info", lambda chip: npu_smi.layout(chip) in ("phy", "950"))
 
@@ -252,7 +253,7 @@ class Reading:
         version = self.table["driver"]
         driver = {
             "version": fact(version, "npu-smi info: Version") if version else read["driver"]["fact"],
-            "module_version": not_applicable("one version for module and libraries"),
+            "module_version": not_applicable("same as version"),
             "library_version": read["driver"]["fact"],
             "tool_version": fact(self.table["tool"], "npu-smi info: version of npu-smi"),
             "runtime": "CANN",
@@ -275,24 +276,17 @@ class Reading:
         return build.mark_duplicates(found)
 
     def _health(self, chip):
-        """Worse of the table and -t health: the latter turns a warning without an error code into OK (source of npu-smi)."""
-        state = HEALTH.get(chip["health"].lower(), unknown("npu-smi info: Health %r" % chip["health"][:40]))
         blocks = self.asked["health"].get((chip["npu"], chip["chip"]))
-        block = npu_smi.block_of(blocks, chip["chip"], True) if isinstance(blocks, list) else {}
-        again = HEALTH.get(str(block.get("Health Status") or block.get("Health")).lower())
-        if again and is_known(state):
-            state = max(state, again, key=WORST.index)
-        errors = {key: block[key][:300] for key in ("Error Code", "Error Information") if is_known(fact(block.get(key), key))}
-        return {"state": state, "detail": " ".join([chip["health"][:40], *sorted(errors.values())])}, errors
+        return npu_smi.health_of(chip["health"][:40], npu_smi.block_of(blocks, chip["chip"], True) if isinstance(blocks, list) else {})
 
     def _extra(self, chip, errors, files, name):
         npu, key, fam = chip["npu"], (chip["npu"], chip["chip"]), npu_smi.family(chip)
         extra = {"npu_id": npu, "chip_id": chip["chip"], "logic_id": self._mapped(chip, "logic_id"), "phy_id": self._phy(chip), "family": fam}
         if len(chip["pairs"]) == 2:
             extra["ddr_mib"] = quantity(chip["pairs"][0][1], "DDR total")
-        nominal = NOMINAL.get(name.split()[-1].upper() if fam == "910B" and is_known(name) else fam) if is_known(fam) else None
+        nominal = npu_smi.nominal(fam, name)
         if nominal and npu < SLICES:
-            extra.update(hbm_nominal_mib=nominal, hbm_nominal_source=NOMINAL_SOURCE)
+            extra.update(hbm_nominal_mib=nominal, hbm_nominal_source=npu_smi.NOMINAL_SOURCE)
         words = list(self.topo[1].get(self.labels.get(key), {}).values())
         if words:
             extra["topology"] = {word[:20]: words.count(word) for word in sorted(set(words))}
@@ -319,7 +313,8 @@ class Reading:
         blocks = self.asked["ecc"].get(npu)
         ecc = pages = npu_smi.block_of(blocks, chip["chip"], alone) if isinstance(blocks, list) else blocks or unknown("npu-smi info -t ecc: not asked")
         if not why(ecc):
-            ecc, pages, extra["ecc_counters"] = npu_smi.counters(ecc)
+            ecc, pages, extra["ecc_counters"] = npu_smi.counters(ecc, extra["family"])
+            ecc["mode"] = npu_smi.ecc_mode(self.asked["enable"].get(npu))
         address = chip["bus"] if npu_smi.BUS.match(chip["bus"]) else unknown("npu-smi info: Bus-Id %r" % chip["bus"][:40])
         entry = self.on_bus.get(build.normalize_pci(address)) if is_known(address) else None
         off_bus = unknown("not found on PCI: %s" % (why(address) or address))
@@ -330,7 +325,8 @@ class Reading:
             firmware["package"] = files["firmware"]["fact"]
         ids = [self._said(store, where, word) for store, where in (("chip", key), ("board", npu)) for word in ("VDie ID", "DDie ID", "Die ID")]
         uuid = next((one for one in ids if is_known(one)), ids[3 if chip["wide"] else 0])
-        slot = self._mapped(chip, "slot_id")
+        slot, none = self._mapped(chip, "slot_id"), not_applicable("npu-smi tells none")
+        heat = quantity(chip["temperature"], "npu-smi info: Temp(C)", -60, 200)
         counts = self.table["processes"].get(npu)
         # a node has the physical number; the table of 310 and 310P prints it, on plain layouts it is the NPU's
         number = {"device": chip["second"], "plain": npu}.get(kind, self._phy(chip))
@@ -353,19 +349,19 @@ class Reading:
             memory_used_mib=quantity(used, "npu-smi info: memory used"),
             firmware=firmware,
             health=health,
-            temperature_c={"core": quantity(chip["temperature"], "npu-smi info: Temp(C)", -60, 200)},
-            power_w={"draw": quantity(chip["power"], "npu-smi info: Power(W)")},
+            temperature_c=dict(dict.fromkeys(("limit_core", "limit_memory", "margin_core"), none), core=heat),
+            power_w={"draw": quantity(chip["power"], "npu-smi info: Power(W)"), "limit": none, "limit_default": none},
             utilization_percent=quantity(chip["use"], "npu-smi info: use", 0, 100),
-            persistence=not_applicable("no such mode"),
+            persistence=not_applicable("none"),
             ecc=ecc,
-            row_remap=not_applicable("Ascend isolates pages, it does not remap rows"),
+            row_remap=not_applicable("Ascend isolates pages"),
             retired_pages=pages,
             pcie=_pcie(entry) if entry else off_bus,
             links=npu_smi.links_of(self.labels[key], self.topo) if self.labels else self.no_links,
             partition={"mode": "vnpu", "enabled": True} if npu >= SLICES else unknown("vNPU mode is not asked"),
             fabric=not_applicable("no fabric manager"),
-            throttle=not_applicable("npu-smi tells no throttle reasons"),
-            recovery_action=not_applicable("npu-smi tells none"),
+            throttle=none,
+            recovery_action=none,
             processes=unknown("npu-smi info: no process lines for NPU %d" % npu) if counts is None else counts.get(chip["chip"], 0),
             device_nodes=["/dev/davinci%d" % number] if number in self.nodes else [],
             extra=extra,
@@ -383,7 +379,7 @@ class Reading:
             for die in dies:
                 die["power_w"] = not_applicable("told for the package")
         states = [die["health"]["state"] for die in dies]
-        worst = max([state for state in states if is_known(state)] or ["ok"], key=WORST.index)
+        worst = max([state for state in states if is_known(state)] or ["ok"], key=npu_smi.WORST.index)
         if worst == "ok":
             worst = next((state for state in states if not is_known(state)), worst)
         heat = [die["temperature_c"]["core"] for die in dies]
@@ -398,14 +394,14 @@ class Reading:
             health={"state": worst, "detail": "; ".join("%s %s" % (die["id"], die["health"]["detail"]) for die in dies)},
             temperature_c=dict(first["temperature_c"], core=heat),
             utilization_percent=not_applicable("told per die"),
-            pcie=not_applicable("each die has its own link"),
+            pcie=min((die["pcie"] for die in dies), key=_narrow),
             device_nodes=[node for die in dies for node in die["device_nodes"]],
             extra=extra,
         )
         return package
 
     def detection(self, devices):
-        """The common rules, with one PCI entry per package: a package of several dies has several functions."""
+        """The common rules, with one PCI entry per package: each die is a function of its own."""
         failed = self.failed or ("npu-smi info: %s" % "; ".join(self.problems)[:300] if self.problems else None)
         on_bus = self.pci
         if isinstance(on_bus, list) and devices and not failed:

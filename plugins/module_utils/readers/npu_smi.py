@@ -21,6 +21,11 @@ DCMI = {
     -8012: "not ready", -8013: "not supported in a container", -8014: "file", -8015: "reset failed", -8017: "upgrading", -8020: "resource occupied",
 }  # fmt: skip
 FAST = ("HCCS", "HCCS_SW", "SIO")
+HEALTH = {"ok": "ok", "warning": "degraded", "alarm": "failed", "critical": "failed"}
+WORST = ("ok", "degraded", "failed")
+# MiB per chip. FaultDiag of mind-cluster calls less than nominal HBM abnormal. The 950 is sold in several sizes.
+NOMINAL = {"910": 32768, "910C": 65536, "910B1": 65536, "910B2": 65536, "910B2C": 65536, "910B3": 65536, "910B4": 32768, "910B4-1": 65536}
+NOMINAL_SOURCE = "Project-HAMi/ascend-device-plugin device list"
 
 ID = re.compile(r"[0-9]{1,7}\Z")
 BUS = re.compile(r"[0-9A-Fa-f]{1,8}:[0-9A-Fa-f]{1,2}:[0-9A-Fa-f]{1,2}\.[0-7]\Z")
@@ -153,10 +158,12 @@ def _row(table, state, cells):
 
 
 def _second(table, state, words, cells, wide):
-    entry, state["open"] = state["open"], None
+    entry = state["open"]
     if entry is None or entry["wide"] != wide:
         table["problems"].append("a second line without its NPU: %s" % cells[-2])
+        _close(table, state)
         return
+    state["open"] = None
     pairs = list(_PAIR.finditer(cells[-1]))
     before = cells[-1][: pairs[0].start()].split() if pairs else []
     entry.update(chip=int(words[0]) if words else 0, second=int(words[1]) if len(words) > 1 else None, bus=cells[-2])
@@ -183,6 +190,13 @@ def family(chip):
         return {"950": "950", "phy": "910C"}[kind]
     ddr = quantity(chip["pairs"][0][1], "DDR") if len(chip["pairs"]) == 2 else unknown("family: memory columns not understood")
     return ddr if not is_known(ddr) else "910" if ddr > 0 else "910B"
+
+
+def nominal(fam, name):
+    """HBM of one chip as sold, or None."""
+    if not is_known(fam):
+        return None
+    return NOMINAL.get(name.split()[-1].upper() if fam == "910B" and is_known(name) else fam)
 
 
 # -- its other queries -------------------------------------------------------------------------------------------------
@@ -243,27 +257,49 @@ def block_of(blocks, chip, alone):
     return unknown("no block for chip %d" % chip)
 
 
-def counters(block):
+def health_of(word, block):
+    """(group health, what the errors are) from the table's word and -t health: the worse, as the latter turns a warning without a code into OK."""
+    state = HEALTH.get(word.lower(), unknown("npu-smi info: Health %r" % word))
+    again = HEALTH.get(str(block.get("Health Status") or block.get("Health")).lower())
+    if again and is_known(state):
+        state = max(state, again, key=WORST.index)
+    errors = {key: block[key][:300] for key in ("Error Code", "Error Information") if is_known(fact(block.get(key), key))}
+    return {"state": state, "detail": " ".join([word, *sorted(errors.values())])}, errors
+
+
+def ecc_mode(blocks):
+    """The lines `DDR|HBM ECC-Enable Status : True` of -t ecc-enable."""
+    if not isinstance(blocks, list):
+        return blocks or unknown("npu-smi info -t ecc-enable: not asked")
+    words = [value.lower() for block in blocks for key, value in block.items() if "ECC-Enable" in key]
+    if "false" in words:
+        return "disabled"
+    return "enabled" if words and set(words) == {"true"} else unknown("npu-smi info -t ecc-enable: %s" % ", ".join(words)[:60])
+
+
+def counters(block, fam=None):
     """ECC counters of one chip -> the groups ecc and retired_pages, and every counter by its own name. DDR and HBM are added up."""
-    read = {key: quantity(value, key) for key, value in block.items() if " Bit " in key}
+    read = {key: quantity(value, key) for key, value in block.items() if " Bit " in key or " Page " in key}
 
-    def total(bits, what):
-        values = [read[key] for key in ("DDR %s Bit %s" % (bits, what), "HBM %s Bit %s" % (bits, what)) if key in read]
+    def total(*names):
+        values = [read[key] for name in names for key in ("DDR " + name, "HBM " + name) if key in read]
         odd = [value for value in values if not is_known(value)]
-        return odd[0] if odd else sum(values) if values else unknown("%s Bit %s: not printed" % (bits, what))
+        return odd[0] if odd else sum(values) if values else unknown("%s: not printed" % names[0])
 
-    waiting = total("Double", "Next-Isolated Pages Count")  # isolated at the next reset; older versions do not print it
+    # isolated at the next reset; the second names are those of the 950's manual
+    waiting = total("Double Bit Next-Isolated Pages Count", "Pending Retire Page Count")
+    if fam in ("310", "910") and not any("Next" in key for key in read):
+        waiting = not_applicable("not counted on this product")
     ecc = {
-        "mode": unknown("npu-smi info -t ecc-enable is not asked"),
-        "corrected_volatile": total("Single", "Error Count"),
-        "uncorrected_volatile": total("Double", "Error Count"),
-        "corrected_aggregate": total("Single", "Aggregate Total Err Cnt"),
-        "uncorrected_aggregate": total("Double", "Aggregate Total Err Cnt"),
+        "corrected_volatile": total("Single Bit Error Count"),
+        "uncorrected_volatile": total("Double Bit Error Count"),
+        "corrected_aggregate": total("Single Bit Aggregate Total Err Cnt"),
+        "uncorrected_aggregate": total("Double Bit Aggregate Total Err Cnt"),
         "sram_threshold_exceeded": not_applicable("no such counter"),
     }
     pages = {
-        "corrected": total("Single", "Isolated Pages Count"),
-        "uncorrected": total("Double", "Isolated Pages Count"),
+        "corrected": total("Single Bit Isolated Pages Count"),
+        "uncorrected": total("Double Bit Isolated Pages Count", "Isolated Page Count"),
         "pending": waiting > 0 if is_known(waiting) else waiting,
     }
     return ecc, pages, {key.lower().replace(" ", "_").replace("-", "_"): value for key, value in read.items()}
