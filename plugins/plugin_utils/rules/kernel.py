@@ -1,0 +1,289 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules about the kernel log. What a message means comes from the catalogs (kernel_catalogue.py); here it becomes one finding per thing it names."""
+
+from __future__ import annotations
+
+import datetime
+from typing import NamedTuple
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    LEVELS,
+    NoAnswer,
+    Parameter,
+    expectation,
+    found,
+    passed,
+    rule,
+    unknown,
+)
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean, show
+
+_SECTION = "kernel"
+_MEMORY_XIDS = ("48", "94", "95", "140", "171", "172")
+_REPLACED = (
+    ("row-remap-failed", "row_remap", "failed"),
+    ("row-remap-pending", "row_remap", "pending"),
+    ("retired-pages-pending", "retired_pages", "pending"),
+)
+_PARAMETERS = {
+    "max_age_hours": Parameter("int", None, "hours", "the whole boot is judged unless the site says so"),
+    "whole_boot": Parameter("bool", False, "", "a log that begins after the boot is judged by what it holds; true makes that unknown"),
+    "info_codes": Parameter("list", (), "", "the level of the catalog; entries such as xid 94 or amd-reset"),
+    "warn_codes": Parameter("list", (), "", "the level of the catalog; entries such as xid 94 or amd-reset"),
+    "fail_codes": Parameter("list", (), "", "the level of the catalog; entries such as xid 94 or amd-reset"),
+}
+
+
+class _Said(NamedTuple):
+    """One event about one subject."""
+
+    event: object
+    level: str
+    count: int
+
+
+def _manufacturers(view):
+    """Manufacturers with an accelerator on PCI, None when the bus was not read or shows none: a lost device is not on it."""
+    try:
+        return set(view.pci()) | {g.manufacturer for g in view.groups if g.packages} or None
+    except NoAnswer:
+        return None
+
+
+_LATEST = [None]  # the section classified last: eight rules ask for the same one in a row
+
+
+def _events(view, domain):
+    """(classified events of a domain, the section)."""
+    section = view.section(_SECTION)
+    if section.text("status") == "unknown":
+        raise NoAnswer("unknown", "kernel log: %s" % (section.maybe("text", "reason") or "not read"))
+    key = (section.data, _manufacturers(view))
+    if _LATEST[0] is None or _LATEST[0][0] is not key[0] or _LATEST[0][1] != key[1]:
+        _LATEST[0] = (*key, kernel_catalogue.assess(section.list("events"), key[1], section.maybe("text", "boot_time")))
+    return [e for e in _LATEST[0][2] if e.domain == domain], section
+
+
+def _time(text):
+    try:
+        return datetime.datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
+    except (TypeError, ValueError, KeyError):
+        return None
+
+
+def _fresh(event, section, hours):
+    """Whether an event is young enough to be judged; one whose age is not known is."""
+    last, now = _time(event.last), _time(section.maybe("text", "timestamp"))
+    return hours is None or last is None or now is None or now - last <= datetime.timedelta(hours=hours)
+
+
+def _names(event):
+    """What a site may call an event: "xid 94", or for NVIDIA's Xid just "94"."""
+    if event.kind == "message":
+        return (event.code,)
+    return ("%s %s" % (event.kind, event.code), event.code) if event.kind == "xid" else ("%s %s" % (event.kind, event.code),)
+
+
+def _level(event, p, threshold):
+    for level in ("info", "warn", "fail"):
+        listed = {" ".join(str(code).lower().replace(":", " ").split()) for code in getattr(p, level + "_codes")}
+        if listed.intersection(_names(event)):
+            return level
+    if event.severity == kernel_catalogue.COUNTED:
+        return "warn" if threshold is not None and event.count >= threshold else None
+    return event.severity if event.severity in LEVELS else None
+
+
+def _device_at(view):
+    """PCI address -> package."""
+    known = {}
+    for device in view.packages:
+        address = device.maybe("text", "identity", "pci", "value")
+        if address:
+            known[address.lower()] = device
+    return known
+
+
+def _subject(place, devices):
+    if place in devices:
+        return devices[place].kind, devices[place].id
+    return ("pci" if place.count(":") == 2 else "component"), clean(place, 60)
+
+
+def _causes(event, device):
+    """Rules about the same device that find what this event reports: two readings of one fault."""
+    if device is None or event.kind != "xid":
+        return ()
+    if event.code in ("63", "64"):
+        states = (
+            ("row-remap-failed", "row_remap", "failed"),
+            ("row-remap-pending", "row_remap", "pending"),
+            ("retired-pages-pending", "retired_pages", "pending"),
+        )
+        return tuple(name for name, group, key in states if device.maybe("flag", group, key))[:1]
+    if event.code in _MEMORY_XIDS:
+        return ("ecc-uncorrected",) if (device.maybe("number", "ecc", "uncorrected_volatile") or 0) > 0 else ()
+    if event.code in ("79", "154") and device.maybe("word", "health", "state") == "lost":
+        return ("device-lost",)
+    return ()
+
+
+def _judge(view, p, domain, threshold=None):
+    events, section = _events(view, domain)
+    devices = _device_at(view)
+    subjects = {}
+    for event in events:
+        if not _fresh(event, section, p.max_age_hours):
+            continue
+        level = _level(event, p, threshold)
+        if level is None:
+            continue
+        for place in event.places or {"": event.count}:
+            subject = _subject(place, devices) if place else ("node", view.node)
+            count = event.places[place] if len(event.places) > 1 else event.count
+            key = (subject, _causes(event, devices.get(place)))
+            subjects.setdefault(key, []).append(_Said(event, level, count))
+    outcomes = [_finding(subject, causes, said, section) for (subject, causes), said in subjects.items()]
+    gap = _gap(section, p)
+    if gap:
+        outcomes.append(unknown(gap))
+    if not outcomes:
+        covers = section.maybe("text", "covers_from") or "a time that is not known"
+        return passed(evidence={"lines": section.maybe("number", "lines"), "covers_from": covers})
+    return outcomes
+
+
+def _gap(section, p):
+    """Why a log without a finding proves nothing, "" when it does."""
+    if section.maybe("number", "dropped"):
+        return "kernel log: %s" % (section.maybe("text", "reason") or "lines were not kept")
+    if p.whole_boot and section.text("status") != "ok":
+        return "kernel log: %s" % (section.maybe("text", "reason") or "not complete")
+    return ""
+
+
+def _finding(subject, causes, said, section):
+    said = sorted(said, key=lambda s: (-LEVELS.index(s.level), s.event.title))
+    titles = {}
+    for one in said:
+        titles.setdefault(one.event.title, []).append(one)
+    parts = []
+    for title, ones in titles.items():
+        event, times = ones[0].event, sum(one.count for one in ones)
+        last = max((one.event.last for one in ones if type(one.event.last) is str), default="")
+        when = ", last %s" % show(last, 30) if last else ""
+        parts.append("%s: %s (%d time%s%s)" % (title, event.summary, times, "" if times == 1 else "s", when))
+    summary = "; ".join(parts[:3]) + ("; and %d further kinds" % (len(parts) - 3) if len(parts) > 3 else "")
+    worst = said[0].event
+    return found(
+        clean(summary, 700),
+        observed=sum(one.count for one in said),
+        expected=expectation(0, "messages", worst.source or "this collection: a code of no catalog"),
+        level=said[0].level,
+        subject=subject,
+        evidence={"messages": [clean(one.event.sample, 240) for one in said[:3]], "codes": list(titles)[:20], "source": section.maybe("text", "source")},
+        remedy=clean("%s%s." % (worst.action[:1].upper(), worst.action[1:]), 200) if worst.action else "",
+        caused_by=causes,
+    )
+
+
+_COMMON = {"reads": (_SECTION,), "scope": "node", "layer": 1}
+
+
+@rule(
+    id="kernel-accelerator-events",
+    level="fail",
+    title="No accelerator error in the kernel log",
+    remedy="Do what the manufacturer asks for this code.",
+    parameters=_PARAMETERS,
+    **_COMMON,
+)
+def kernel_accelerator_events(view, p):
+    return _judge(view, p, "accelerator")
+
+
+@rule(
+    id="kernel-pcie-errors",
+    level="fail",
+    title="No PCI Express error in the kernel log",
+    remedy="Reseat the device and its riser or cable; replace what keeps failing.",
+    parameters=dict(_PARAMETERS, corrected_errors=Parameter("int", 100, "errors", "this collection: so many cost bandwidth and foretell worse")),
+    **_COMMON,
+)
+def kernel_pcie_errors(view, p):
+    return _judge(view, p, "pcie", p.corrected_errors)
+
+
+@rule(
+    id="kernel-memory-errors",
+    level="fail",
+    title="No memory error or machine check in the kernel log",
+    remedy="Replace the memory module or part it names.",
+    parameters=dict(_PARAMETERS, corrected_errors=Parameter("int", 100, "errors", "this collection: a module that corrects this often is replaced early")),
+    **_COMMON,
+)
+def kernel_memory_errors(view, p):
+    return _judge(view, p, "memory", p.corrected_errors)
+
+
+@rule(
+    id="kernel-nic-errors",
+    level="fail",
+    title="No network adapter error and no flapping link in the kernel log",
+    remedy="Check cable, transceiver, switch port, slot and firmware of the adapter.",
+    parameters=dict(_PARAMETERS, link_downs=Parameter("int", 3, "times", "this collection: a link that goes down this often since boot flaps")),
+    **_COMMON,
+)
+def kernel_nic_errors(view, p):
+    return _judge(view, p, "nic", p.link_downs)
+
+
+@rule(
+    id="kernel-storage-errors",
+    level="fail",
+    title="No drive or file system error in the kernel log",
+    remedy="Check the drive; replace it before the file system on it is used.",
+    parameters=_PARAMETERS,
+    **_COMMON,
+)
+def kernel_storage_errors(view, p):
+    return _judge(view, p, "storage")
+
+
+@rule(
+    id="kernel-lockups",
+    level="fail",
+    title="No lockup, hung task or kernel failure in the kernel log",
+    remedy="Look at the driver or storage the message names, then restart the machine.",
+    parameters=_PARAMETERS,
+    **_COMMON,
+)
+def kernel_lockups(view, p):
+    return _judge(view, p, "lockup")
+
+
+@rule(
+    id="kernel-oom",
+    level="warn",
+    title="The machine did not run out of memory or file handles",
+    remedy="Find what fills the memory; raise the limit it names.",
+    parameters=_PARAMETERS,
+    **_COMMON,
+)
+def kernel_oom(view, p):
+    return _judge(view, p, "limits")
+
+
+@rule(
+    id="kernel-thermal",
+    level="warn",
+    title="No overheating in the kernel log",
+    remedy="Check fans, filters and the inlet temperature.",
+    parameters=_PARAMETERS,
+    **_COMMON,
+)
+def kernel_thermal(view, p):
+    return _judge(view, p, "thermal")

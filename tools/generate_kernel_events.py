@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Writes docs/kernel-events.md from the event catalogs; a test proves it current.
+
+python tools/generate_kernel_events.py            # write
+python tools/generate_kernel_events.py --check    # exit 1 when it is not current
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = ROOT / "plugins" / "plugin_utils" / "data"
+PAGE = ROOT / "docs" / "kernel-events.md"
+
+HEAD = """# Kernel events
+
+What the rules `kernel-*` make of the kernel log. Made from `plugins/plugin_utils/data/kernel_events.yml` and
+`kernel_messages.yml` by `tools/generate_kernel_events.py`; change those files, not this page.
+
+The node ships folded lines, the controller classifies them, so `judge.yml` can judge an old run by a newer catalog.
+
+| Level | Meaning |
+|---|---|
+| fail | the manufacturer asks for a reset, a reboot or a replacement before work is put on the device |
+| warn | the manufacturer asks to be contacted, or something is to be checked; also every code that is not listed here |
+| info | an application's own error, or nothing to do |
+| counted | a finding from a number on: parameter `corrected_errors` of the rules about PCIe and memory, `link_downs` of the one about network adapters |
+
+A site changes single levels with `accelerator_policy_kernel_accelerator_events_info_codes`, `_warn_codes` and `_fail_codes`: lists of entries such as
+`xid 94`, `sxid 12028`, `ppu 642` or the name of a message below. `_max_age_hours` leaves out what is older.
+"""
+
+
+def _row(*cells):
+    return "| %s |" % " | ".join(str(c).replace("|", "\\|") for c in cells)
+
+
+def _codes(code):
+    return ", ".join(code) if isinstance(code, list) else str(code).replace(",", ", ")
+
+
+def _numbered(title, entries, listed):
+    lines = ["## %s" % title, "", _row("Code", "Name", "Level", "Asked for", "Meaning", "Source"), _row(*["---"] * 6)]
+    for entry in entries:
+        action = listed["actions"][entry["action"]]
+        level = entry.get("level", action["level"])
+        meaning = entry["summary"] + (" (%s)" % entry["why"] if "why" in entry else "")
+        lines.append(_row(_codes(entry["code"]), entry["name"], level, action["words"], meaning, entry["source"]))
+    return [*lines, ""]
+
+
+def page():
+    listed = yaml.safe_load((DATA / "kernel_events.yml").read_text(encoding="utf-8"))
+    worded = yaml.safe_load((DATA / "kernel_messages.yml").read_text(encoding="utf-8"))
+    lines = [HEAD]
+    lines += _numbered("NVIDIA Xid", listed["xid"], listed)
+    lines += [
+        "An NVLink 5 code (144 to 150) that the driver calls Fatal is a fail, Nonfatal a warn. Xid 74 with a fatal error is a fail.",
+        "",
+        "Xid 154 carries what the GPU needs:",
+        "",
+        _row("Action", "Name", "Level"),
+        _row(*["---"] * 3),
+    ]
+    lines += [_row(code, entry["name"], entry["level"]) for code, entry in listed["recovery_actions"].items()]
+    lines += ["", *_numbered("NVSwitch SXid", listed["sxid"], listed)]
+    lines += ["The driver's own word comes first: Fatal is always a fail, Non-fatal never is, except where a reset of all is asked for.", ""]
+    lines += _numbered("T-Head PPU XID", listed["ppu"], listed)
+    lines += ["## Messages without a number", "", _row("Message", "Maker", "Rule about", "Level", "Meaning", "What to do", "Source"), _row(*["---"] * 7)]
+    for entry in worded["messages"]:
+        if entry["level"] != "quiet":
+            cells = (entry["id"], entry["manufacturer"] or "any", entry["domain"], entry["level"], entry["summary"], entry["action"], entry["source"])
+            lines.append(_row(*cells))
+    lines += ["", "Drivers whose makers publish no list are shown as info (`driver-message`).", "", "## Sources", ""]
+    for name, text in sorted(dict(listed["sources"], **worded["sources"]).items()):
+        lines.append("- **%s**: %s" % (name, text))
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = page()
+    if "--check" in sys.argv[1:]:
+        current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
+        print("docs/kernel-events.md is %s" % ("current" if current else "not current: run tools/generate_kernel_events.py"))
+        return 0 if current else 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
