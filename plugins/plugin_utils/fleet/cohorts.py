@@ -142,6 +142,8 @@ def compare(rule, cohort, prints, params):
             values[node] = value
         else:
             results.append((node, Outcome(said, value)))
+    if not values:
+        return results
     if len(cohort.nodes) == 1:
         return results + [(node, not_applicable("alone in its cohort: nothing to compare with")) for node in values]
     if len(values) == 1:

@@ -10,6 +10,7 @@ made while the node's report is in memory; the result is appended when the whole
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
@@ -107,20 +108,38 @@ def devices(view):
     return [_device(d) for d in view.packages]
 
 
+def _word(d, group, key):
+    """words(get(d, group, key)), the short way where the value is a plain text or number."""
+    held = d.data.get(group)
+    if type(held) is dict:
+        value = held.get(key)
+        kind = type(value)
+        if kind is int or kind is float:
+            if -LARGEST < value < LARGEST:
+                return value
+        elif kind is str and len(value) < 200 and value.isprintable():
+            return value
+    return words(get(d, group, key))
+
+
+def _identifier(d, key):
+    held = d.data.get("identity")
+    return _word(Facts(held), key, "value") if type(held) is dict else words(get(d, "identity", key, "value"))
+
+
 def _device(d):
-    identity = d.data.get("identity")
-    identity = Facts(identity) if type(identity) is dict else _NOTHING
+    memory = d.data.get("memory_mib")
     return {
         "id": d.id,
         "name": d.name or "unnamed",
         "kind": d.kind,
-        "pci": words(get(identity, "pci", "value")),
-        "serial": words(get(identity, "serial", "value")),
-        "uuid": words(get(identity, "uuid", "value")),
-        "memory_mib": words(get(d, "memory_mib")),
-        "temperature_c": words(get(d, "temperature_c", "core")),
-        "power_w": words(get(d, "power_w", "draw")),
-        "ecc_uncorrected": words(get(d, "ecc", "uncorrected_volatile")),
+        "pci": _identifier(d, "pci"),
+        "serial": _identifier(d, "serial"),
+        "uuid": _identifier(d, "uuid"),
+        "memory_mib": memory if type(memory) is int and 0 <= memory < LARGEST else words(get(d, "memory_mib")),
+        "temperature_c": _word(d, "temperature_c", "core"),
+        "power_w": _word(d, "power_w", "draw"),
+        "ecc_uncorrected": _word(d, "ecc", "uncorrected_volatile"),
         "pcie": _pcie(d),
         "links": _links(d),
         "health": _health(d),
@@ -128,28 +147,33 @@ def _device(d):
 
 
 def _pcie(d):
-    width = get(d, "pcie", "width_current")
-    most = d.maybe("number", "pcie", "width_max")
-    best = d.maybe("number", "pcie", "generation_max")
-    if type(width) is dict:
-        return words(width)
-    return "x%s%s%s" % (width, "" if most in (None, width) else " of x%g" % most, "" if best is None else " gen %g" % best)
+    width = _word(d, "pcie", "width_current")
+    if type(width) is str:
+        return width
+    return _lanes(width, d.maybe("number", "pcie", "width_max"), d.maybe("number", "pcie", "generation_max"))
+
+
+@lru_cache(maxsize=256)
+def _lanes(width, most, best):
+    return "x%g%s%s" % (width, "" if most in (None, width) else " of x%g" % most, "" if best is None else " gen %g" % best)
 
 
 def _links(d):
-    total = get(d, "links", "total")
-    if type(total) is dict:
-        return words(total)
-    up = d.maybe("number", "links", "up")
-    return "%s of %s %s up" % ("?" if up is None else "%g" % up, total, d.maybe("text", "links", "kind") or "links")
+    total = _word(d, "links", "total")
+    if type(total) is str:
+        return total
+    return _up(total, d.maybe("number", "links", "up"), d.maybe("text", "links", "kind") or "links")
+
+
+@lru_cache(maxsize=256)
+def _up(total, up, kind):
+    return "%s of %g %s up" % ("?" if up is None else "%g" % up, total, kind)
 
 
 def _health(d):
-    state = get(d, "health", "state")
-    if type(state) is dict:
-        return words(state)
-    detail = d.maybe("text", "health", "detail")
-    return "%s: %s" % (state, detail) if detail else state
+    state = _word(d, "health", "state")
+    detail = d.maybe("text", "health", "detail") if state in ("degraded", "failed", "lost") else None
+    return "%s: %s" % (state, detail) if detail else str(state)
 
 
 def body(view, head):

@@ -88,9 +88,7 @@ def load(run, node):
     sections = {}
     for section, path in run.section_files(node).items():
         try:
-            if path.stat().st_size > LARGEST_SECTION:
-                raise ValueError("larger than %d MiB" % (LARGEST_SECTION >> 20))
-            envelope = json.loads(path.read_bytes())
+            envelope = json.loads(_read(path))
             if type(envelope) is not dict or envelope.get("schema") != SECTION_SCHEMA or type(envelope.get("data")) is not dict:
                 raise ValueError("not a %s document" % SECTION_SCHEMA)
         except (OSError, ValueError, RecursionError) as error:
@@ -100,6 +98,24 @@ def load(run, node):
     return sections
 
 
+def _read(path):
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(descriptor).st_size
+        if size > LARGEST_SECTION:
+            raise ValueError("larger than %d MiB" % (LARGEST_SECTION >> 20))
+        parts = []
+        while True:
+            part = os.read(descriptor, size + 1)
+            if not part:
+                return b"".join(parts).decode("utf-8")
+            parts.append(part)
+            if len(parts) > 1024:
+                raise ValueError("it grows while it is read")
+    finally:
+        os.close(descriptor)
+
+
 def _node(run, node, plan, records):
     """Read, ask, begin the record. Plain values only: they may come out of a child."""
     rules, profile = plan
@@ -107,20 +123,29 @@ def _node(run, node, plan, records):
     judged = engine.judge_view(view, profile)
     head = {"run_id": run.run_id, "collection_version": run.run.get("collection_version"), "profile": profile.name, "created": run.run.get("created")}
     text, devices = acceptance_record.body(view, head)
-    (records / (encode(node) + ".yml")).write_text(text, encoding="utf-8", errors="backslashreplace")
+    _append(records, node, text)
+    facts, nature = acceptance_record.facts(view), tuple(cohorts.nature(view))
     finished = max((e["finished"] for e in view.sections.values() if type(e.get("finished")) is str), default="")
+    present = bool(view.sections)
+    view.release()
     return (
         tuple(n for name in profile.asked for n in judged.counts[name]),
         judged.findings,
         judged.gaps,
         judged.prints,
-        acceptance_record.facts(view),
+        facts,
         devices,
-        tuple(cohorts.nature(view)),
+        nature,
         clean(finished, 40),
-        bool(view.sections),
+        present,
         view.answered,
     )
+
+
+def _append(records, node, text):
+    descriptor = os.open(records / (encode(node) + ".yml"), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with open(descriptor, "wb", buffering=0) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
 
 
 class _Folded:
@@ -131,9 +156,9 @@ class _Folded:
     def __init__(self, node, profile, answer, shared):
         flat, self.findings, gaps, prints, facts, devices, nature, self.finished, self.present, self.answered = answer
         self.node = node
-        self.counts = {name: flat[i * 5 : i * 5 + 5] for i, name in enumerate(profile.asked)}
+        self.counts = {name: shared(flat[i * 5 : i * 5 + 5]) for i, name in enumerate(profile.asked)}
         self.gaps = [tuple(shared(part) for part in gap) for gap in gaps]
-        self.prints = {shared(name): (shared(said), shared(value)) for name, (said, value) in prints.items()}
+        self.prints = {shared(name): shared((shared(said), shared(value))) for name, (said, value) in prints.items()}
         self.facts = {shared(key): shared(value) for key, value in facts.items()}
         self.devices = [{shared(key): shared(value) for key, value in device.items()} for device in devices]
         self.nature = cohorts.Nature(*nature)
@@ -144,7 +169,7 @@ def _sharing():
     seen = {}
 
     def shared(value):
-        return seen.setdefault(value, value) if type(value) is str else value
+        return seen.setdefault(value, value) if type(value) is str or type(value) is tuple else value
 
     return shared
 
@@ -161,10 +186,21 @@ def _fold(run, roster, plans, profile, judgement, processes):
         folded[node] = _Folded(node, plans[node][1], answer, shared)
     formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
     listed = _compare(formed, alone, folded, plans)
-    fleet = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed, records)
-    _write(judgement.path / "fleet.json", fleet)
-    for name, render in RENDERERS:
+    fleet, results = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed)
+
+    def page(name, render):
         (judgement.path / name).write_text(render(fleet), encoding="utf-8", errors="backslashreplace")
+
+    def rest():
+        _write(judgement.path / "fleet.json", fleet)
+        for entry, findings, rows in results:
+            evidence = "nodes/%s/ of run %s" % (encode(entry["node"]), run.run_id)
+            _append(records, entry["node"], acceptance_record.result(entry, findings, rows, evidence))
+        for name, render in RENDERERS[1:]:
+            page(name, render)
+
+    # Children also take the renderers' memory with them when they end.
+    workers.together((rest, lambda: page(*RENDERERS[0])), processes if len(roster) < WORTH_FORKING else 2)
     return fleet
 
 
@@ -209,10 +245,10 @@ def _take(one, rule, rules, outcome):
         one.gaps.append((rule.id, outcome.outcome, outcome.reason, 1))
 
 
-def _document(run, roster, folded, plans, profile, number, formed, alone, cohort_list, records):
+def _document(run, roster, folded, plans, profile, number, formed, alone, cohort_list):
     summaries = verdict.Summaries()
     cohort_of = {node: cohort.name for cohort in formed for node in cohort.nodes}
-    verdicts, findings, coverage = [], [], []
+    verdicts, findings, coverage, results = [], [], [], []
     lists = {name: [] for name in verdict.VERDICTS}
     tables = {}
     present = answered = 0
@@ -244,9 +280,7 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
             for name, outcome, reason, subjects in one.gaps
             if outcome in ("unknown", "not_run")
         ]
-        evidence = "nodes/%s/ of run %s" % (encode(node), run.run_id)
-        with (records / (encode(node) + ".yml")).open("a", encoding="utf-8", errors="backslashreplace") as record:
-            record.write(acceptance_record.result(entry, one.findings, rows, evidence))
+        results.append((entry, one.findings, rows))
         lists[word].append(node)
         verdicts.append(entry)
         findings.extend(one.findings)
@@ -258,7 +292,7 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
     text = "%d expected, %d answered" % (len(roster), answered)
     if present < len(roster):
         text = "partial roster %d of %d: %s" % (present, len(roster), text)
-    return {
+    fleet = {
         "schema": SCHEMA,
         "run_id": run.run_id,
         "collection_version": run.run.get("collection_version"),
@@ -278,6 +312,7 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
         "rule_catalogue": {r.id: {"title": r.title, "layer": r.layer, "level": r.level, "remedy": r.remedy} for r in sorted(RULES.values())},
         "verdicts": verdicts,
     }
+    return fleet, results
 
 
 def _levels(one, rules, asked):

@@ -90,3 +90,35 @@ def _end(child):
     child.stream.close()
     with contextlib.suppress(ChildProcessError):
         os.waitpid(child.pid, 0)
+
+
+def together(tasks, processes):
+    """Run functions that only write files, in as many children. What a child did not finish, the parent does itself: it meets the same error."""
+    running = []
+    for task in tasks:
+        if processes > 1:
+            try:
+                pid = os.fork()
+            except OSError:
+                pid = None
+            if pid == 0:
+                _alone(task)
+            if pid:
+                running.append((pid, task))
+                continue
+        running.append((None, task))
+    for pid, task in running:
+        if pid is None:
+            task()
+    for pid, task in running:
+        if pid is not None and os.waitpid(pid, 0)[1] != 0:
+            task()
+
+
+def _alone(task):
+    status = 1
+    try:
+        task()
+        status = 0
+    finally:
+        os._exit(status)

@@ -75,17 +75,29 @@ def _float(number):
     return text
 
 
+@lru_cache(maxsize=4096)
+def _key(indent, key):
+    return "%s%s: " % (indent, scalar(key))
+
+
 def _mapping(items, indent, lines):
     for key, item in items.items():
+        # Texts and numbers are nearly everything: they take the short way.
+        kind = type(item)
+        if kind is str:
+            lines.append(_key(indent, key) + scalar(item) + "\n")
+            continue
+        if kind is int:
+            lines.append(_key(indent, key) + str(item) + "\n")
+            continue
         text = value(item)
-        name = scalar(key)
         if text is not None:
-            lines.append("%s%s: %s\n" % (indent, name, text))
-        elif type(item) is dict:
-            lines.append("%s%s:\n" % (indent, name))
+            lines.append(_key(indent, key) + text + "\n")
+            continue
+        lines.append(_key(indent, key)[:-1] + "\n")
+        if kind is dict:
             _mapping(item, indent + "  ", lines)
         else:
-            lines.append("%s%s:\n" % (indent, name))
             _list(item, indent + "  ", lines)
 
 

@@ -11,11 +11,13 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
+    Outcome,
     Parameter,
     expectation,
     found,
     not_applicable,
     not_run,
+    passed,
     rule,
     unknown,
 )
@@ -27,17 +29,6 @@ _GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s of PCI Express g
 def _entry(device):
     """The PCI entry of a device, or NoAnswer."""
     return device.group.view.pci_entry(device.identifier("pci"))
-
-
-def _pcie(device, own, *bus):
-    """A PCIe number: what the tool says, else what the bus says."""
-    try:
-        return device.number("pcie", own)
-    except NoAnswer as no:
-        try:
-            return _entry(device).number(*bus)
-        except NoAnswer:
-            raise no from None
 
 
 @rule(
@@ -52,10 +43,27 @@ def _pcie(device, own, *bus):
     follows=("device-lost",),
 )
 def pcie_width(device, p):
-    current = _pcie(device, "width_current", "pcie", "width_current")
+    # The tool speaks of the function's own link, the bus of the link into the slot: with a switch on the card (AMD) they differ.
+    reason = None
+    outcome = None
+    for read in (device.facts, lambda *path: _entry(device).facts(*path)):
+        try:
+            outcome = _width(device, p, read("pcie"))
+        except NoAnswer as no:
+            reason = reason or no
+            continue
+        if outcome is not PASSED:
+            return outcome
+    if outcome is None:
+        raise reason
+    return outcome
+
+
+def _width(device, p, link):
+    current = link.number("width_current")
     if p.lanes is not None:
         return PASSED if current >= p.lanes else _narrow(current, p.expected("lanes"))
-    own = _pcie(device, "width_max", "pcie", "width_max")
+    own = link.number("width_max")
     if current >= own:
         return PASSED
     try:
@@ -65,13 +73,13 @@ def pcie_width(device, p):
         wider = [w for w in (d.maybe("number", "pcie", "width_current") for d in device.siblings) if w is not None and w > current]
         if wider:
             return _narrow(current, expectation(max(wider), "lanes", "this node: equal devices"))
-        return unknown("x%d of x%d, and what the slot can do is not known: %s" % (current, own, no.reason))
+        return unknown("x%g of x%g, and what the slot can do is not known: %s" % (current, own, no.reason))
     best = min(own, slot)
     return PASSED if current >= best else _narrow(current, p.expected("lanes", value=best))
 
 
 def _narrow(current, expected):
-    return found("PCIe link is x%d where device and slot can do x%d" % (current, expected["value"]), current, expected)
+    return found("PCIe link is x%g where device and slot can do x%g" % (current, expected["value"]), current, expected)
 
 
 @rule(
@@ -80,28 +88,40 @@ def _narrow(current, expected):
     level="warn",
     title="PCIe link can reach the generation of device and slot",
     reads=_DEVICES,
-    scope="device",
+    scope="group",
     remedy="Check the slot's speed setting in the BIOS, the riser and the cable; an idle link at low speed is normal and not meant here.",
     follows=("device-lost", "pcie-width"),
 )
-def pcie_generation(device, p):
+def pcie_generation(group, p):
     # Idle devices lower their speed, so only what the link can reach is judged: against device, slot and equal neighbors.
-    best = _generation_max(device)
-    peers = Counter(g for g in (_generation_or_none(d) for d in device.siblings) if g is not None)
-    if peers:
-        usual = max(peers, key=lambda g: (peers[g], g))
-        if best < usual and peers[usual] > sum(peers.values()) / 2:
-            return _slow(best, expectation(usual, "generation", "this node: equal devices"))
+    reach, unread, outcomes = {}, {}, []
+    for device in group.packages:
+        try:
+            reach.setdefault(device.name, []).append((device, _generation_max(device)))
+        except NoAnswer as no:
+            unread[(device.kind, device.id)] = no
+    for devices in reach.values():
+        usual, number = Counter(best for _d, best in devices).most_common(1)[0]
+        for device, best in devices:
+            subject = (device.kind, device.id)
+            if best < usual and number * 2 > len(devices):
+                outcomes.append(_slow(best, expectation(usual, "generation", "this node: equal devices"), subject))
+            else:
+                outcomes.append(_reaches(device, best, subject))
+    return outcomes + [Outcome(no.outcome, no.reason, subject) for subject, no in unread.items()]
+
+
+def _reaches(device, best, subject):
     own = device.maybe("number", "pcie", "generation_device_max")
     if own is None or best >= own:
-        return PASSED
+        return passed(subject)
     try:
         slot = _GENERATION.get(_entry(device).number("upstream", "speed_max_gts"))
     except NoAnswer:
         slot = None
     if slot is not None and best < min(own, slot):
-        return _slow(best, expectation(min(own, slot), "generation", "the smaller of what the device and its slot can do"))
-    return PASSED
+        return _slow(best, expectation(min(own, slot), "generation", "the smaller of what the device and its slot can do"), subject)
+    return passed(subject)
 
 
 def _generation_max(device):
@@ -117,15 +137,8 @@ def _generation_max(device):
         return _GENERATION[speed]
 
 
-def _generation_or_none(device):
-    try:
-        return _generation_max(device)
-    except NoAnswer:
-        return None
-
-
-def _slow(best, expected):
-    return found("PCIe link can reach generation %d only" % best, best, expected)
+def _slow(best, expected, subject):
+    return found("PCIe link can reach generation %g only" % best, best, expected, subject=subject)
 
 
 @rule(

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
+    Parameter,
     expectation,
     found,
     not_applicable,
@@ -18,7 +19,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 SITE = "site policy"
 
@@ -56,6 +56,8 @@ def no_accelerator(view, p):
         return not_applicable("none is expected")
     if any(view.pci().values()):
         return PASSED
+    if view.virtual_functions():
+        return unknown("PCI shows virtual functions only, and none was read")
     claims = [n for n in view.sections if n.startswith("accelerators.") and (view.missing(n) or view.group(n.partition(".")[2]).state != "not-declared")]
     if claims:
         return unknown("PCI shows none, but %s could not be read" % ", ".join(claims))
@@ -254,34 +256,25 @@ def mixed_models(group, p):
     reads=("accelerators",),
     scope="group",
     remedy="A package was updated under a running module: drain the node and reboot, or reload the module.",
+    parameters={
+        "manufacturers": Parameter(
+            "list", ["nvidia"], "", "vendor document: NVIDIA: libnvidia-ml and the kernel module must be of one release; others number them apart"
+        )
+    },
 )
 def driver_library_match(group, p):
-    library = group.text("driver", "library_version")
+    if group.manufacturer not in p.manufacturers:
+        return not_applicable("%s numbers its library and its module apart" % group.manufacturer)
     module = group.maybe("text", "driver", "module_version") or group.text("driver", "version")
+    try:
+        library = group.text("driver", "library_version")
+    except NoAnswer:
+        library = group.text("driver", "tool_version")
     if _same_version(library, module):
         return PASSED
     return found("The library is %s, the loaded module %s" % (library, module), library, expectation(module, origin="this node: the loaded module"))
 
 
-@rule(
-    id="driver-module-loaded",
-    layer=1,
-    level="warn",
-    title="The loaded driver is the installed one",
-    reads=("accelerators", "host"),
-    scope="group",
-    remedy="Reboot the node or reload the module; the update takes effect then.",
-    follows=("driver-library-match",),
-)
-def driver_module_loaded(group, p):
-    loaded = group.maybe("text", "driver", "module_version") or group.text("driver", "version")
-    modules = group.view.section("host").facts("modules")
-    installed = modules.text(group.manufacturer if group.manufacturer in modules.data else "amdgpu", "version")
-    if _same_version(installed, loaded):
-        return PASSED
-    return found("Version %s is installed, %s is loaded" % (installed, loaded), loaded, expectation(installed, origin="this node: the installed module"))
-
-
 def _same_version(one, other):
-    """Equal, or one names the other with fewer parts (6.8 and 6.8.5 differ; 550.54.15 and 550.54.15-1 do not)."""
-    return show(one).split("-")[0] == show(other).split("-")[0]
+    """Equal up to the number of the package: 580.95.05 and 580.95.05-1."""
+    return one.split("-")[0] == other.split("-")[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, RULES, NoAnswer, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, PASSED, RULES, NoAnswer, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
@@ -26,8 +26,11 @@ class Judged(NamedTuple):
     prints: dict  # cohort rule -> ("value", value) or (outcome, reason)
 
 
-def outcomes(rule, view, params):
-    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A cohort rule gives its value as evidence."""
+def outcomes(rule, view, params, tally=None):
+    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A cohort rule gives its value as evidence.
+
+    tally: where given, devices that simply passed are counted there and left out of the list.
+    """
     node = ("node", view.node)
     for section in rule.reads:
         if section != "accelerators":
@@ -44,7 +47,10 @@ def outcomes(rule, view, params):
                         result = check(device, params)
                     except NoAnswer as no:
                         result = Outcome(no.outcome, no.reason)
-                    _add(results, (device.kind, device.id), result)
+                    if result is PASSED and tally is not None:
+                        tally[0] += 1
+                    else:
+                        _add(results, (device.kind, device.id), result)
             elif group.packages:
                 try:
                     result = check(group, params)
@@ -95,7 +101,7 @@ def judge_view(view, profile):
                 prints[name] = ("unknown", silent)
             continue
         why = {}
-        for subject, outcome in outcomes(rule, view, rules.params(name)):
+        for subject, outcome in outcomes(rule, view, rules.params(name), tally):
             said = outcome.outcome
             if rule.scope == "cohort":
                 prints[name] = ("value", outcome.evidence) if said == "passed" else (said, outcome.reason)

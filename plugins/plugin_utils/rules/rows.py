@@ -43,7 +43,7 @@ def _check(capability):
     def rows(view, p):
         outcomes = []
         for group in view.groups:
-            for row in group.objects("checks") if "checks" in group.data else ():
+            for row in group.objects("checks") if group.data.get("checks") else ():
                 name = row.maybe("text", "capability") or ""
                 if name == capability or (capability == OTHER and name not in CAPABILITIES):
                     outcomes.append(_outcome(row, name, view.policy.modes))

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Outcome
 
 LARGEST = 1e15  # a number beyond it is garbage; also refuses NaN and infinity
@@ -20,6 +22,11 @@ def clean(text, longest=LONGEST):
 def show(value, longest=60):
     """Any value, short and printable, for a message."""
     return clean(value, longest) if type(value) is str else clean(repr(value), longest)
+
+
+@lru_cache(maxsize=4096)
+def as_word(text):
+    return "_".join(text.lower().replace("-", " ").split())
 
 
 class Facts:
@@ -51,31 +58,48 @@ class Facts:
     def _wrong(self, path, what, value):
         return NoAnswer("unknown", "%s: not %s: %s" % (".".join(map(str, path)), what, show(value)))
 
+    # The accessors below try the plain way first: nearly every fact of a fleet is plain, and there are hundreds of thousands.
+
     def number(self, *path):
-        value = self.fact(*path)
+        value = self.data
+        try:
+            for key in path:
+                value = value[key]
+        except (KeyError, TypeError, IndexError):
+            value = self.fact(*path)
         kind = type(value)
         if (kind is int or kind is float) and -LARGEST < value < LARGEST:
             return value
-        raise self._wrong(path, "a number", value)
+        raise self._wrong(path, "a number", self.fact(*path))
 
     def text(self, *path):
         """Text that is not empty, one line, printable."""
-        value = self.fact(*path)
+        value = self.data
+        try:
+            for key in path:
+                value = value[key]
+        except (KeyError, TypeError, IndexError):
+            value = self.fact(*path)
         if type(value) is str:
             value = clean(value).strip()
             if value:
                 return value
-        raise self._wrong(path, "a text", value)
+        raise self._wrong(path, "a text", self.fact(*path))
 
     def word(self, *path):
         """A text as a word of a vocabulary: lower case, underscores."""
-        return "_".join(self.text(*path).lower().replace("-", " ").split())
+        return as_word(self.text(*path))
 
     def flag(self, *path):
-        value = self.fact(*path)
-        if type(value) is bool:
+        value = self.data
+        try:
+            for key in path:
+                value = value[key]
+        except (KeyError, TypeError, IndexError):
+            value = self.fact(*path)
+        if value is True or value is False:
             return value
-        raise self._wrong(path, "true or false", value)
+        raise self._wrong(path, "true or false", self.fact(*path))
 
     def list(self, *path):
         value = self.fact(*path)
@@ -203,6 +227,10 @@ class NodeView:
             section = self.section("pci")
             if section.text("scan", "status") != "ok":
                 raise NoAnswer("unknown", "PCI: %s" % (section.maybe("text", "scan", "detail") or "not read"))
+            for count in section.facts("counts").data.values():
+                if type(count) is not int:
+                    # One function of which it is not known whether it is an accelerator makes every number a guess.
+                    raise NoAnswer("unknown", "PCI: %s" % show(count.get("unknown") if type(count) is dict else count, LONGEST))
             entries = {}
             for entry in section.objects("devices"):
                 if entry.maybe("text", "role") == "accelerator":
@@ -210,12 +238,22 @@ class NodeView:
             self._pci = entries
         return self._pci
 
+    def virtual_functions(self):
+        """Whether PCI shows virtual functions of an accelerator: a guest may have nothing else."""
+        return any(entry.maybe("text", "role") == "virtual_function" for entry in self.section("pci").objects("devices"))
+
     def pci_entry(self, address):
         for entries in self.pci().values():
             for entry in entries:
                 if entry.data.get("address") == address:
                     return entry
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
+
+    def release(self):
+        """Let go of the report at once: view, groups and devices hold each other, and a fold makes thousands."""
+        for group in self.groups:
+            group.devices, group.packages, group.view = [], [], None
+        self.groups, self.sections, self._pci = [], {}, None
 
     def _device_gaps(self):
         """Outcomes that every rule about devices has besides those of the devices themselves."""
