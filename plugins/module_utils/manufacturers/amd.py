@@ -7,46 +7,38 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_rocm, amd_smi
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.amd_smi import clean, first
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci as pci_reader
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_rocm
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.amd_smi import IN_TREE, clean, first, hex_id, read
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown, not_applicable, unknown
 
 MANUFACTURER = "amd"
 HOST_CHECK = ["rocm-smi", "--showuniqueid"]
 _VIRTUAL = ("74b5", "74b9")  # MI300X and MI325X virtual functions (pci.ids)
-_OF_PACKAGE = ("health", "temperature_c", "power_w", "ecc", "retired_pages", "pcie", "links", "throttle", "row_remap", "fabric")
+_OF_PACKAGE = ("health", "temperature_c", "power_w", "ecc", "retired_pages", "pcie", "links", "throttle")
 _OF_EACH = ("memory_used_mib", "utilization_percent", "processes")
-_FIXED = {
-    "health": not_applicable("AMD tools give no health word"),
-    "persistence": not_applicable("AMD has no persistence mode"),
-    "row_remap": not_applicable("AMD retires pages"),
-    "fabric": not_applicable("AMD has no fabric manager"),
-    "recovery_action": not_applicable("AMD tools name no recovery action"),
-}
-_ECC = {
-    "corrected_aggregate": not_applicable("AMD counts since the driver was loaded"),
-    "uncorrected_aggregate": not_applicable("AMD counts since the driver was loaded"),
-    "sram_threshold_exceeded": not_applicable("not told by AMD"),
+_NEVER = {key: not_applicable("AMD has none") for key in ("persistence", "row_remap", "fabric", "recovery_action", "health")}
+_NOT_TOLD = {
+    "ecc": ("corrected_aggregate", "uncorrected_aggregate", "sram_threshold_exceeded"),  # counts are those since the driver was loaded
+    "retired_pages": ("corrected",),
+    "temperature_c": ("margin_core",),
 }
 
 
 def collect(host, pci=None):
-    """The `accelerators.amd` section."""
-    bus = pci
-    if pci is None:
-        scanned = pci_reader.scan(host, manufacturers=(MANUFACTURER,))
-        bus = pci_reader.accelerators(scanned, MANUFACTURER)
-        pci = [e for e in scanned["devices"] if e["role"] in (pci_reader.ACCELERATOR, pci_reader.VIRTUAL_FUNCTION)]
-    if not pci and isinstance(bus, list):
-        block = report.detection(MANUFACTURER, [], "not asked", bus, _not_run("no AMD accelerator on PCI"), not_installed=True)
+    """The section accelerators.amd. pci: AMD's accelerators on PCI, or None to look."""
+    seen = amd_rocm.cards(host) if pci is None else pci
+    bus = [c for c in seen if not c.get("display")] if isinstance(seen, list) else seen
+    if seen == []:
+        block = report.detection(MANUFACTURER, [], "not asked", bus, _not_run("no AMD GPU on PCI"), not_installed=True)
         return report.section(MANUFACTURER, host, [], block, {}, [])
-    release = host.uname()
-    primary = reading = amd_smi.read(host, release.value.get("release") if release.ok and isinstance(release.value, dict) else None)
+    system = host.uname()
+    primary = reading = read(host, system.value.get("release") if system.ok and isinstance(system.value, dict) else None)
     readings, note, failed, missing = [primary], "", primary.failed or primary.no_access, False
-    if not primary.rows and not primary.hung:
+    if primary.hung and primary.rows:
+        note = "an amd-smi call hung: the later ones were not made"
+    elif not primary.rows and not primary.hung:
         reading = amd_rocm.rocm_smi(host)
         readings.append(reading)
         missing = not primary.installed and not reading.installed
@@ -61,11 +53,7 @@ def collect(host, pci=None):
             address = report.normalize_pci(row["bdf"])
             if is_known(address):
                 _complete(row, amd_rocm.attributes(host, address))
-                model = next((e.get("model") for e in pci if e.get("address") == address), None)
-                row["name"] = first(row["name"], clean(model, "model on PCI"))
-    elif primary.hung and primary.rows:
-        note = "an amd-smi call hung: the later ones were not made"
-    driven = [e for e in pci if e.get("driver") == "amdgpu"]
+    driven = [c["address"] for c in bus if c.get("driver") == "amdgpu"] if isinstance(bus, list) else []
     if not reading.rows and driven:
         reading = amd_rocm.sysfs(host, driven)
         readings.append(reading)
@@ -73,9 +61,10 @@ def collect(host, pci=None):
     elif not reading.rows and missing and bus:
         failed += ", and no card on PCI has the driver amdgpu"
     sources = [s for r in readings for s in r.sources]
-    devices = _devices(host, reading.rows, {e.get("address"): e for e in pci})
+    addresses = [c["address"] for c in bus] if isinstance(bus, list) else []
+    devices = _devices(host, reading.rows, addresses)
     check = _not_run("it would tell nothing more")
-    if reading is primary and not primary.hung and isinstance(bus, list) and len(bus) > len(report.packages(devices)):
+    if reading is primary and not primary.hung and len(addresses) > len(report.packages(devices)):
         check = _host_check(host, sources)
     block = report.detection(MANUFACTURER, devices, failed, bus, check, missing)
     return report.section(MANUFACTURER, host, devices, block, _driver(host, readings), sources, note=note)
@@ -89,11 +78,9 @@ def _host_check(host, sources):
     """The vendor's own count, asked where amd-smi lists fewer than PCI. The partitions of a card repeat its id."""
     answer = host.run(HOST_CHECK, timeout=20)
     sources.append(report.source(answer))
-    said = [amd_smi.hex_id(line.split("Unique ID:", 1)[1], "id") for line in answer.stdout.splitlines() if "Unique ID:" in line]
-    found = len({i for i in said if is_known(i)}) + len([i for i in said if not is_known(i)])
-    good = answer.succeeded
-    check = dict(_not_run(""), accelerators=found if good else unknown(answer.reason), detail="%d lines with an id" % len(said))
-    return dict(check, reason="" if good else answer.reason)
+    ids = [str(hex_id(line.split("Unique ID:", 1)[1], str(n))) for n, line in enumerate(answer.stdout.splitlines()) if "Unique ID:" in line]
+    said = {"accelerators": len(set(ids)), "reason": ""} if answer.succeeded else {"accelerators": unknown(answer.reason), "reason": answer.reason}
+    return dict(_not_run(""), detail="%d lines with an id" % len(ids), **said)
 
 
 def _complete(row, more):
@@ -103,63 +90,50 @@ def _complete(row, more):
         if mine is None or (is_unknown(mine) and not is_unknown(value)):
             row[key] = value
         elif isinstance(mine, dict) and isinstance(value, dict) and not is_not_applicable(mine):
-            for name, fact in value.items():
-                if mine.get(name) is None or (is_unknown(mine[name]) and not is_unknown(fact)):
-                    mine[name] = fact
+            mine.update({k: v for k, v in value.items() if mine.get(k) is None or (is_unknown(mine[k]) and not is_unknown(v))})
 
 
 def _driver(host, readings):
-    module = host.read_line("/sys/module/amdgpu/version")
+    module, rocm, driver = host.read_line("/sys/module/amdgpu/version"), host.read_line("/opt/rocm/.info/version"), readings[0].driver
     version = clean(module.value, "amdgpu version") if module.ok else unknown(module.reason)
-    if module.status == answers.ABSENT:
+    if module.status == ABSENT:
         loaded = host.exists("/sys/module/amdgpu")
-        version = unknown("amdgpu is not loaded" if loaded.ok else loaded.reason) if not loaded.value else not_applicable(amd_smi.IN_TREE)
-    told = [r.driver["version"] for r in readings if "version" in r.driver]
-    told = first(*told) if told else unknown("no tool told it")
-    rocm = host.read_line("/opt/rocm/.info/version")
-    driver = readings[0].driver
-    runtime = first(clean(rocm.value, "ROCm version") if rocm.ok else unknown(rocm.reason), driver.get("runtime_version") or unknown("not told"))
-    return {
-        "version": told if is_unknown(version) else version,
-        "module_version": version,
-        "library_version": driver.get("library_version"),
-        "tool_version": driver.get("tool_version"),
-        "runtime": "rocm" if is_known(runtime) else unknown("no ROCm found"),
-        "runtime_version": runtime,
-    }
+        version = dict(IN_TREE) if loaded.value else unknown("amdgpu is not loaded" if loaded.ok else loaded.reason)
+    runtime = first(clean(rocm.value, "ROCm version") if rocm.ok else unknown(rocm.reason), driver["runtime_version"])
+    told = [r.driver["version"] for r in readings if "version" in r.driver] or [version]
+    more = {"runtime": "rocm" if is_known(runtime) else unknown("no ROCm found"), "runtime_version": runtime}
+    return dict(driver, version=first(*told) if is_unknown(version) else version, module_version=version, **more)
 
 
-def _groups(rows, entries):
+def _groups(rows, addresses):
     """Rows of one card together: its partitions share the slot and differ in the PCI function."""
     groups = []
     for row in rows:
         address = row["address"] = report.normalize_pci(row["bdf"]) if is_known(row["bdf"]) else row["bdf"]
         # a function that PCI lists as an accelerator of its own is no partition
-        slot = address if not is_known(address) or (address in entries and not address.endswith(".0")) else address[:-2]
+        slot = address if not is_known(address) or (address in addresses and not address.endswith(".0")) else address[:-2]
         for known_slot, known_id, members in groups:
             if is_known(slot) and slot == known_slot and (row["unique_id"] == known_id or not is_known(known_id) or not is_known(row["unique_id"])):
                 members.append(row)
                 break
         else:
             groups.append((slot, row["unique_id"], [row]))
-    return [sorted(g[2], key=lambda r: (str(first(r.get("partition_id") or 0, 0)).zfill(4), str(r["address"]))) for g in groups]
+    return [sorted(g[2], key=lambda r: (first(r.get("partition_id") or 0, 0), str(r["address"]))) for g in groups]
 
 
-def _devices(host, rows, entries):
-    devices, groups = [], _groups(rows, entries)
+def _devices(host, rows, addresses):
+    devices, groups = [], _groups(rows, addresses)
     whole = all(len(g) == 1 for g in groups)
     for ordinal, group in enumerate(groups):
-        head = group[0]
+        head, uuids = group[0], [str(r.get("tool_uuid")) for r in group]
         sizes = [r["memory_mib"] for r in group if is_known(r.get("memory_mib"))]
         memory = max(sizes) if sizes else head.get("memory_mib")  # told for the package on one partition or on each
-        package = _package(host, "amd:%d" % (head["index"] if whole else ordinal), head, memory, len(group), entries)
+        package = _package(host, "amd:%d" % (head["index"] if whole else ordinal), head, memory, len(group), addresses)
         devices.append(package)
-        uuids = [str(r.get("tool_uuid")) for r in group]
         for part, row in enumerate(group if len(group) > 1 else []):
-            own = first(row.get("partition_memory_mib") or unknown("memory of the partition: not told"), row.get("memory_mib") or unknown("not told"))
-            facts = {key: row.get(key) for key in _OF_EACH}
-            facts.update(_FIXED, **{key: not_applicable("told for the package") for key in _OF_PACKAGE})
-            facts.update(numa_node=package["numa_node"], partition=package["partition"], extra=row["extra"])
+            facts = dict(_NEVER, **{key: not_applicable("told for the package") for key in _OF_PACKAGE})
+            facts.update({key: row.get(key) for key in _OF_EACH}, extra=row["extra"], **{key: package[key] for key in ("numa_node", "partition")})
+            own = first(*(row[key] for key in ("partition_memory_mib", "memory_mib") if key in row), unknown("not told"))
             facts["memory_mib"] = unknown("the tool repeats the memory of the package") if own == memory else own
             # before ROCm 7.0 partitions of one card share the UUID
             uuid = row.get("tool_uuid") if uuids.count(uuids[part]) == 1 else unknown("one UUID for all partitions")
@@ -168,25 +142,19 @@ def _devices(host, rows, entries):
     return report.mark_duplicates(devices)
 
 
-def _package(host, name, row, memory, parts, entries):
+def _package(host, name, row, memory, parts, addresses):
     address, unique, slot = row["address"], row["unique_id"], row.get("slot")
-    if parts > 1 and str(address)[:-1] + "0" in entries:
+    if parts > 1 and str(address)[:-1] + "0" in addresses:
         address = address[:-1] + "0"  # the first partition may be the one that is lost
-    entry = entries.get(str(address)) or {}
-    facts = dict(_FIXED)
-    facts.update({key: row[key] for key in (*_OF_EACH, *_OF_PACKAGE, "firmware") if key in row})
-    facts.update(memory_mib=memory, extra=dict(row["extra"], unique_id=unique), pcie=_pcie(row.get("pcie") or {}, entry))
-    facts["numa_node"] = first(*(v for v in (row.get("numa_node"), entry.get("numa_node")) if v is not None), unknown("not told"))
-    facts["partition"] = _partition(host, row.get("partition") or {}, address, parts)
-    for group, more in (("ecc", _ECC), ("retired_pages", {"corrected": not_applicable("AMD retires pages for uncorrectable errors")})):
-        if isinstance(facts.get(group), dict) and not is_unknown(facts[group]) and not is_not_applicable(facts[group]):
-            facts[group] = dict(facts[group], **more)
-    if isinstance(facts.get("temperature_c"), dict):
-        facts["temperature_c"]["margin_core"] = not_applicable("AMD tells limits")
-    if row.get("tool_uuid") is not None:
-        facts["extra"]["tool_uuid"] = row["tool_uuid"]
-    if entry.get("role") == "virtual_function" or str(entry.get("device") or row["extra"].get("pci_device"))[-4:] in _VIRTUAL:
-        facts["extra"]["virtual_function"] = True
+    facts = dict(_NEVER, **{key: row[key] for key in (*_OF_EACH, *_OF_PACKAGE, "firmware", "numa_node") if key in row})
+    for group, keys in _NOT_TOLD.items():
+        if isinstance(facts.get(group), dict) and is_known(facts[group]):
+            facts[group] = dict(facts[group], **{key: not_applicable("AMD does not tell it") for key in keys})
+    extra = facts["extra"] = dict(row["extra"], unique_id=unique)
+    if str(extra.get("pci_device"))[-4:] in _VIRTUAL:
+        extra["virtual_function"] = True
+    if "tool_uuid" in row:
+        extra["tool_uuid"] = row["tool_uuid"]
     facts["identity"] = report.identity(
         # as HSA and HIP name it; amd-smi's own UUID has another form
         uuid="GPU-" + unique[2:] if is_known(unique) else row.get("tool_uuid") or unique,
@@ -199,33 +167,14 @@ def _package(host, name, row, memory, parts, entries):
         kfd, drm = host.exists("/dev/kfd"), host.listdir(amd_rocm.DEVICES + address + "/drm")
         nodes = ["/dev/kfd"] if kfd.ok and kfd.value else []
         nodes += ["/dev/dri/" + n for n in sorted(drm.value) if re.match(r"(?:card|renderD)\d+\Z", n)] if drm.ok else []
-    return report.device(name, row["index"], row["name"], device_nodes=nodes, **facts)
-
-
-def _pcie(told, entry):
-    """The tool's link, else that of PCI; the maximum is what card and slot can do together."""
-    bus, above = (entry.get(k) if isinstance(entry.get(k), dict) else {} for k in ("pcie", "upstream"))
-    block = dict(told)
-    for key, file, convert in (
-        ("generation_current", "speed_current_gts", amd_smi.generation),
-        ("width_current", "width_current", amd_smi.width),
-        ("generation_max", "speed_max_gts", amd_smi.generation),
-        ("width_max", "width_max", amd_smi.width),
-    ):
-        block[key] = first(block.get(key) or unknown("%s: not told" % key), convert(bus.get(file), "PCI"))
-        if key == "generation_max":
-            block["generation_device_max"] = block[key]
-        port = convert(above.get(file), "port") if key.endswith("max") else None
-        if port is not None and is_known(port) and is_known(block[key]):
-            block[key] = min(block[key], port)
-    return block
+    facts.update(memory_mib=memory, device_nodes=nodes, partition=_partition(host, row.get("partition") or {}, address, parts))
+    return report.device(name, row["index"], row["name"], **facts)
 
 
 def _partition(host, told, address, parts):
     if not is_known(told.get("profile")) and is_known(address):
         # `static` leaves it out since ROCm 7.0, for reading it wakes the GPU
-        for key, fact in amd_rocm.partition(host, address).items():
-            told[key] = told[key] if is_known(told.get(key)) else fact
+        told = {key: told[key] if is_known(told.get(key)) else fact for key, fact in amd_rocm.partition(host, address).items()}
     profile = told.get("profile") or unknown("compute partition: not told")
     if is_not_applicable(profile) and parts == 1:
         return not_applicable("no compute partitions on this part")
