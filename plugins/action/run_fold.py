@@ -8,7 +8,7 @@ from __future__ import annotations
 from ansible.utils.display import Display
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies, overlay
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, run_directory
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, merged_recording, run_directory
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text, words
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.policy import PolicyError
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.profiles import ProfileError
@@ -39,6 +39,7 @@ class ActionModule(ControllerAction):
         if arguments["policy"] == "inventory":
             policies = {name: overlay(run.policy(name), task_vars) for name in run.roster}
             policies.update(host_policies(self._templar, task_vars, run.roster, arguments["profile"] or run.run.get("profile")))
+        merged_recording.merge_all(run)
         fleet = fold.fold(run.path, profile=arguments["profile"], policies=policies)
         judgement = run.path / "judgements" / str(fleet["judgement"])
         report = judgement / "report.html"

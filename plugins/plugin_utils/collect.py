@@ -12,12 +12,13 @@ import json
 import os
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import MalformedRecording, ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, dumps, encode, utc, write_new
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import merged_recording, recording
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, dumps, utc
 
 READ, UNREACHABLE, TIMEOUT, NO_PYTHON, FAILED = "read", "unreachable", "timeout", "no_python", "failed"
 _CONNECT_TRIES = 2  # at 2,000 nodes some connections fail for no lasting reason
@@ -34,13 +35,14 @@ class CollectAction(ActionBase):
         recording_path = arguments.pop("recording", None)
         name = self._task.resolved_action.rpartition(".")[2] if self._task.resolved_action else self._task.action.rpartition(".")[2]
         reader = MODULES[name]
+        record = boolean(arguments.get("record", False))
         try:
             run = RunDirectory(run_path) if run_path else None
         except RunError as error:
             raise AnsibleError(str(error)) from None
         started = utc()
         if recording_path:
-            status, answer, reason = replay(reader, recording_path, arguments.get("record"))
+            status, answer, reason = replay(reader, recording_path, record)
         else:
             status, answer, reason = self._read_node(arguments, task_vars)
         sections = answer.get("sections", {}) if status == READ else {}
@@ -59,8 +61,10 @@ class CollectAction(ActionBase):
             if status == READ and data is None:
                 continue
             run.file_section(node, section, name, started, status, data or {}, reason)
+        if status != READ and record and reader.sections[0] == "host":
+            recorded = merged_recording.unanswered(started, reason)
         if recorded is not None:
-            file_recording(run, node, name, recorded)
+            merged_recording.file_part(run, node, name, recorded)
         result.update(changed=False, status=status, reason=reason, answered=status == READ, manufacturers=manufacturers(sections))
         return result
 
@@ -112,19 +116,6 @@ def replay(reader, path, record=False):
     if record:
         answer["recording"] = host.recording()
     return READ, answer, ""
-
-
-def file_recording(run, node, module, document):
-    """One recording a node: what each module asked is merged into recordings/<node>.json when the run is folded."""
-    document = dict(document, node=node)
-    attempt = 1
-    while True:
-        try:
-            write_new(run.path / "recordings" / ("%s.%s.%d.json" % (encode(node), module, attempt)), dumps(document))
-        except FileExistsError:
-            attempt += 1
-            continue
-        return
 
 
 def manufacturers(sections):

@@ -42,10 +42,11 @@ def dumps(document):
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def write_new(path, text):
-    """Create path with text in one step; FileExistsError when it is there. Never half-written."""
+def write_new(path, text, mode=0o666):
+    """Create path with text in one step; FileExistsError when it is there. Never half-written. mode: less the umask."""
     partial = path.with_name(".%s.%s" % (path.name, secrets.token_hex(4)))
-    partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+    with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(text)
     try:
         os.link(partial, path)
     finally:
