@@ -61,6 +61,8 @@ def pcie_width(device, p):
 
 def _width(device, p, link):
     current = link.number("width_current")
+    if current <= 0:
+        raise NoAnswer("unknown", "link width is given as %g" % current)
     if p.lanes is not None:
         return PASSED if current >= p.lanes else _narrow(current, p.expected("lanes"))
     own = link.number("width_max")
