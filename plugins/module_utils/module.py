@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 
 OPTIONS = {
     "deadline": {"type": "int", "default": 60},
@@ -27,6 +26,9 @@ def run_info(collect):
         module.fail_json(msg="deadline: found %d, allowed: at least 1 second" % module.params["deadline"])
     host = LiveHost(root=module.params["host_root"], deadline=module.params["deadline"])
     if module.params["record"]:
+        # Here, because every import costs the node, and few runs record.
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
+
         host = RecordingHost(host)
     try:
         result = {"changed": False, "sections": collect(host)}
