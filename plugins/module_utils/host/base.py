@@ -17,6 +17,9 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answer
 
 
 class Host:
+    def close(self):
+        """Lets go of what the door holds."""
+
     def read_lines(self, path):
         answer = self.read_text(path)
         return answer.value.splitlines() if answer.ok else []

@@ -16,6 +16,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.base i
 
 SCHEMA = "fleetproof.accelerator/recording/v1"
 _MAX_LINKS = 40
+_FAILURES = ("absent", "error", "hang")
 
 
 class MalformedRecording(ValueError):
@@ -51,13 +52,21 @@ class ReplayHost(Host):
         for entry in recording.get("commands") or []:
             self._commands.setdefault(self._key(entry["argv"], entry.get("env"), entry.get("stdin")), []).append(entry)
         self._natives = recording.get("natives") or {}
+        self._programs = recording.get("programs") or {}
         self._asked = {}
 
     # -- files -----------------------------------------------------------------------------------------------------
 
-    def _entry(self, path, follow=True):
+    def _entry(self, path, operation, follow=True):
         """(resolved path, entry or None, Answer or None when the path itself settles it)."""
         path = posixpath.normpath(path)
+        entry = self._files.get(path)
+        if isinstance(entry, dict) and "asked" in entry:
+            said = entry["asked"].get(operation)
+            answer = self._full(path, self._successive((operation, path), said)) if said else Answer(answers.NOT_RECORDED, subject=path)
+            if operation == "read" and isinstance(answer.value, str):
+                answer.value = answer.value.encode("utf-8", "surrogateescape")
+            return path, None, answer
         for _unused in range(_MAX_LINKS):
             if path in self._files:
                 entry = self._files[path]
@@ -86,7 +95,7 @@ class ReplayHost(Host):
             if "link" in entry:
                 target = posixpath.normpath(posixpath.join(posixpath.dirname(parent), entry["link"]))
                 return posixpath.join(target, *parts[cut:])
-            if "error" in entry or "absent" in entry or "hang" in entry:
+            if any(k in entry for k in _FAILURES):
                 return self._plain(parent, entry)
         return path
 
@@ -108,10 +117,22 @@ class ReplayHost(Host):
         if "error" in entry:
             return Answer(answers.ERRNO_STATUS.get(entry["error"], answers.IO_ERROR), detail=entry["error"], subject=path)
         if "hang" in entry:
-            return Answer(answers.TIMEOUT, subject=path)
+            return Answer(answers.TIMEOUT, detail="no answer in time", subject=path)
         if "device" in entry:
             return Answer(answers.NOT_A_FILE, detail=entry["device"], subject=path)
+        if "exists" in entry or entry.get("type") == "file":
+            return Answer(answers.NOT_RECORDED, subject=path)
         return Answer(answers.IS_A_DIRECTORY, subject=path)
+
+    @staticmethod
+    def _failed(entry):
+        """Whether an entry says only why there is no answer; with a type, stat answered all the same."""
+        return isinstance(entry, dict) and any(k in entry for k in _FAILURES) and not ("type" in entry or "device" in entry)
+
+    @staticmethod
+    def _full(subject, said):
+        value = base64.b64decode(said["base64"]) if "base64" in said else said.get("value")
+        return Answer(said["status"], value, said.get("detail", ""), subject, bool(said.get("truncated")))
 
     def _successive(self, key, items):
         turn = self._asked.get(key, 0)
@@ -119,7 +140,7 @@ class ReplayHost(Host):
         return items[min(turn, len(items) - 1)]
 
     def read_bytes(self, path, limit=None):
-        where, entry, settled = self._entry(path)
+        where, entry, settled = self._entry(path, "read")
         if settled:
             settled.subject = path
             return settled
@@ -128,8 +149,7 @@ class ReplayHost(Host):
         if isinstance(entry, dict) and "base64" in entry:
             content = base64.b64decode(entry["base64"])
         elif isinstance(entry, dict):
-            answer = self._plain(path, entry)
-            return answer
+            return self._plain(path, entry)
         else:
             content = str(entry).encode("utf-8", "surrogateescape")
         if limit is not None and len(content) > limit:
@@ -143,50 +163,52 @@ class ReplayHost(Host):
         return answer
 
     def exists(self, path):
-        _where, entry, settled = self._entry(path)
+        _where, entry, settled = self._entry(path, "exists")
         if settled is not None:
             if settled.status == answers.ABSENT:
                 return Answer(answers.OK, False, subject=path)
             return settled
-        if isinstance(entry, dict) and ("absent" in entry or "error" in entry or "hang" in entry):
+        if self._failed(entry):
             answer = self._plain(path, entry)
             return Answer(answers.OK, False, subject=path) if answer.status == answers.ABSENT else answer
         return Answer(answers.OK, True, subject=path)
 
     def listdir(self, path):
-        where, entry, settled = self._entry(path)
+        where, entry, settled = self._entry(path, "listdir")
         if settled:
             settled.subject = path
             return settled
         if isinstance(entry, dict) and "dir" in entry:
             return Answer(answers.OK, [str(n) for n in entry["dir"]], subject=path)
-        if isinstance(entry, dict) and not entry:
-            return Answer(answers.NOT_RECORDED, detail="listing of %s" % where, subject=path)
-        if isinstance(entry, dict) and ("absent" in entry or "error" in entry or "hang" in entry):
+        if isinstance(entry, dict) and any(k in entry for k in _FAILURES):
             return self._plain(path, entry)
-        return Answer(answers.NOT_A_DIRECTORY, subject=path)
+        if isinstance(entry, dict) and (not entry or "exists" in entry or entry.get("type") == "directory"):
+            return Answer(answers.NOT_RECORDED, detail="listing of %s" % where, subject=path)
+        return Answer(answers.NOT_A_DIRECTORY, detail="ENOTDIR", subject=path)
 
     def readlink(self, path):
-        _where, entry, settled = self._entry(path, follow=False)
+        _where, entry, settled = self._entry(path, "readlink", follow=False)
         if settled:
             settled.subject = path
             return settled
         if isinstance(entry, dict) and "link" in entry:
             return Answer(answers.OK, entry["link"], subject=path)
-        if isinstance(entry, dict) and ("absent" in entry or "error" in entry or "hang" in entry):
+        if self._failed(entry):
             return self._plain(path, entry)
         return Answer(answers.IO_ERROR, detail="EINVAL", subject=path)
 
     def stat(self, path):
         """Answer of {type: file|directory|char|block|fifo|socket, mode: "0644", major, minor, uid, gid, size, mtime}; what was not recorded is left out."""
-        _where, entry, settled = self._entry(path)
+        _where, entry, settled = self._entry(path, "stat")
         if settled:
             settled.subject = path
             return settled
         if not isinstance(entry, dict):
             return Answer(answers.OK, {"type": "file", "size": len(str(entry))}, subject=path)
-        if "absent" in entry or "error" in entry or "hang" in entry:
+        if self._failed(entry):
             return self._plain(path, entry)
+        if set(entry) == {"exists"}:
+            return Answer(answers.NOT_RECORDED, subject=path)
         value = {k: entry[k] for k in ("mode", "major", "minor", "uid", "gid", "size", "mtime") if k in entry}
         value["type"] = entry.get("device") or entry.get("type") or ("file" if {"answers", "base64"} & set(entry) else "directory")
         return Answer(answers.OK, value, subject=path)
@@ -194,7 +216,8 @@ class ReplayHost(Host):
     def statvfs(self, path):
         """Answer of {size, free (bytes), inodes, inodes_free}."""
         if path in self._statvfs:
-            return Answer(answers.OK, dict(self._statvfs[path]), subject=path)
+            found = self._statvfs[path]
+            return self._full("statvfs %s" % path, found) if "status" in found else Answer(answers.OK, dict(found), subject="statvfs %s" % path)
         return Answer(answers.NOT_RECORDED, subject="statvfs %s" % path)
 
     # -- programs and libraries ------------------------------------------------------------------------------------
@@ -212,16 +235,19 @@ class ReplayHost(Host):
         entry = self._successive(("command", key), entries)
         seconds = float(entry.get("seconds", 0.0))
         said = {"stdout": entry.get("stdout") or "", "stderr": entry.get("stderr") or "", "seconds": seconds}
+        said["detail"], said["stuck_pid"] = entry.get("detail") or "", entry.get("stuck_pid")
         if entry.get("missing"):
-            return Command(argv, answers.ABSENT, detail="no such program")
+            return Command(argv, answers.ABSENT, **dict(said, detail=said["detail"] or "no such program"))
         if entry.get("denied"):
-            return Command(argv, answers.DENIED)
+            return Command(argv, answers.DENIED, **said)
+        if "status" in entry:
+            return Command(argv, entry["status"], **said)
         if entry.get("hang"):
-            return Command(argv, answers.TIMEOUT, detail="no answer in time", stuck_pid=entry.get("stuck_pid"), **said)
+            return Command(argv, answers.TIMEOUT, **dict(said, detail=said["detail"] or "no answer in time"))
         if entry.get("overflow"):
             return Command(argv, answers.OVERFLOW, **said)
-        if entry.get("signal"):
-            return Command(argv, answers.SIGNALED, detail=str(entry["signal"]), **said)
+        if "signal" in entry:
+            return Command(argv, answers.SIGNALED, **dict(said, detail=said["detail"] or str(entry["signal"])))
         return Command(argv, answers.OK, rc=int(entry.get("rc", 0)), **said)
 
     def native(self, name, reader=None, timeout=None, arguments=None):
@@ -230,18 +256,23 @@ class ReplayHost(Host):
         entry = self._natives[name]
         if isinstance(entry, list):
             entry = self._successive(("native", name), entry)
+        if "status" in entry:
+            return self._full(name, entry)
         if "missing" in entry:
             return Answer(answers.ABSENT, detail=str(entry["missing"]), subject=name)
         if entry.get("hang"):
             return Answer(answers.TIMEOUT, detail="no answer in time", subject=name)
-        if entry.get("signal"):
+        if "signal" in entry:
             return Answer(answers.SIGNALED, detail=str(entry["signal"]), subject=name)
         if "error" in entry:
             return Answer(answers.IO_ERROR, detail=str(entry["error"]), subject=name)
         return Answer(answers.OK, entry.get("answer"), subject=name)
 
     def resolve(self, program):
-        """Whether a program is there: from the commands recorded for it."""
+        """Where a program is: what was recorded for it, else whether its commands are there."""
+        if program in self._programs:
+            found = self._programs[program]
+            return self._full(program, found) if isinstance(found, dict) else Answer(answers.OK, found, subject=program)
         known = [e for key, entries in self._commands.items() if key[0][0] == program for e in entries]
         if not known:
             return Answer(answers.NOT_RECORDED, subject=program)
@@ -253,6 +284,9 @@ class ReplayHost(Host):
 
     def _of_host(self, key):
         if key in self._host:
+            found = self._host[key]
+            if isinstance(found, dict) and "status" in found:
+                return self._full(key, found)
             return Answer(answers.OK, self._host[key], subject=key)
         return Answer(answers.NOT_RECORDED, subject=key)
 

@@ -13,16 +13,20 @@ import zlib
 from pathlib import Path
 
 import yaml
-
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import SCHEMA, MalformedRecording, ReplayHost
 
 SUFFIXES = (".yml", ".yaml", ".json", ".yml.gz", ".yaml.gz", ".json.gz")
 _MAX_BYTES = 64 * 1024 * 1024
-_TOP = {"schema", "node", "recorded", "host", "files", "statvfs", "commands", "natives", "unreachable", "note"}
-_COMMAND = {"argv", "env", "stdin", "rc", "stdout", "stdout_file", "stderr", "stderr_file", "seconds", "hang", "missing", "denied", "signal", "overflow", "stuck_pid", "note"}
-_FILE = {
-    "text_file", "link", "error", "absent", "dir", "device", "answers", "base64", "hang", "type", "mode", "major", "minor", "uid", "gid", "size", "mtime",
+_TOP = {"schema", "node", "recorded", "host", "files", "statvfs", "commands", "natives", "programs", "unreachable", "note"}
+_COMMAND = {
+    "argv", "env", "stdin", "rc", "stdout", "stdout_file", "stderr", "stderr_file", "seconds", "hang", "missing", "denied", "signal", "overflow",
+    "stuck_pid", "status", "detail", "note",
 }  # fmt: skip
+_FILE = {
+    "text_file", "link", "error", "absent", "dir", "device", "answers", "base64", "hang", "type", "mode", "major", "minor", "uid", "gid", "size",
+    "mtime", "exists", "asked",
+}  # fmt: skip
+_OPERATIONS = {"read", "exists", "listdir", "readlink", "stat"}
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _NODE_LINE = re.compile(rb"^node: *[\"']?([A-Za-z0-9][A-Za-z0-9._-]{0,252})[\"']? *$", re.MULTILINE)
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -72,7 +76,7 @@ def _checked(document):
         raise MalformedRecording("node: found %r, allowed: a host name of letters, digits, '.', '_' and '-'" % (document.get("node"),))
     if hasattr(document.get("recorded"), "strftime"):
         document["recorded"] = document["recorded"].strftime("%Y-%m-%dT%H:%M:%SZ")
-    for key, kind in (("host", dict), ("files", dict), ("statvfs", dict), ("commands", list), ("natives", dict)):
+    for key, kind in (("host", dict), ("files", dict), ("statvfs", dict), ("commands", list), ("natives", dict), ("programs", dict)):
         value = document.get(key)
         if value is not None and not isinstance(value, kind):
             raise MalformedRecording("%s: found %s, allowed: %s" % (key, type(value).__name__, "a list" if kind is list else "a mapping"))
@@ -85,6 +89,8 @@ def _checked(document):
                 raise MalformedRecording("files: %s: dir: found %s, allowed: a list of names" % (path, type(entry["dir"]).__name__))
             if "answers" in entry and (not isinstance(entry["answers"], list) or not entry["answers"]):
                 raise MalformedRecording("files: %s: answers: allowed: a list of at least one answer" % path)
+            if "asked" in entry:
+                _check_asked("files: %s: asked" % path, entry["asked"])
             if "link" in entry and not isinstance(entry["link"], str):
                 raise MalformedRecording("files: %s: link: allowed: a target path" % path)
         elif entry is None or isinstance(entry, list):
@@ -103,6 +109,15 @@ def _checked(document):
             if not isinstance(one, dict):
                 raise MalformedRecording("natives: %s: found %s, allowed: a mapping" % (name, type(one).__name__))
     return document
+
+
+def _check_asked(where, asked):
+    if not isinstance(asked, dict):
+        raise MalformedRecording("%s: found %s, allowed: a mapping" % (where, type(asked).__name__))
+    _unknown_keys(where, asked, _OPERATIONS)
+    for operation, said in asked.items():
+        if not isinstance(said, list) or not said or not all(isinstance(one, dict) and isinstance(one.get("status"), str) for one in said):
+            raise MalformedRecording("%s: %s: allowed: a list of at least one answer, each with a status" % (where, operation))
 
 
 def _text(folder, name, where):

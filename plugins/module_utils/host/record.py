@@ -1,0 +1,150 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Passes every question on and writes it down with its answer (docs/recording.md)."""
+
+from __future__ import annotations
+
+import base64
+import copy
+import posixpath
+import time
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.base import Host
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.privacy import redact, redact_arguments
+
+SCHEMA = "fleetproof.accelerator/recording/v1"
+LATE = "no answer in time"
+_COMMAND = {(answers.ABSENT, "no such program"): "missing", (answers.TIMEOUT, LATE): "hang"}
+_NATIVE = {answers.OK: "answer", answers.ABSENT: "missing", answers.SIGNALED: "signal", answers.IO_ERROR: "error"}
+
+
+def _trimmed(items):
+    """The last answer repeats, so its repetitions are not kept. How long a command took makes no difference."""
+    plain = [dict(i, seconds=0) if "argv" in i else i for i in items]
+    count = len(items)
+    while count > 1 and plain[count - 1] == plain[count - 2]:
+        count -= 1
+    return items[:count]
+
+
+def _entry(asked):
+    asked = {operation: _trimmed(said) for operation, said in asked.items()}
+    simple = list(asked) == ["read"] and len(asked["read"]) == 1 and set(asked["read"][0]) == {"status", "value"}
+    return asked["read"][0]["value"] if simple else {"asked": asked}
+
+
+class RecordingHost(Host):
+    """redact: values that look like secrets are replaced as they are written."""
+
+    def __init__(self, inner, redact=True):
+        self._inner = inner
+        self._redact = redact
+        self._started = inner.now()
+        self._files, self._statvfs, self._programs, self._host, self._natives, self._commands = {}, {}, {}, {}, {}, {}
+        self.now, self.monotonic, self.remaining, self.close = inner.now, inner.monotonic, inner.remaining, inner.close
+
+    def _clean(self, value, name=""):
+        return redact(value, name) if self._redact else copy.deepcopy(value)
+
+    def _full(self, answer, name=""):
+        said, value = {"status": answer.status}, answer.value
+        if isinstance(value, bytes):
+            try:
+                value = value.decode("utf-8")
+            except UnicodeDecodeError:
+                said["base64"] = base64.b64encode(self._clean(value)).decode()
+                value = None
+        if value is not None:
+            said["value"] = self._clean(value, name)
+        if answer.detail:
+            said["detail"] = answer.detail
+        if answer.truncated:
+            said["truncated"] = True
+        return said
+
+    def _plain(self, subject, answer):
+        said = self._full(answer, subject)
+        return said["value"] if answer.ok else said
+
+    def _asked(self, operation, path, answer):
+        path = posixpath.normpath("/" + path.lstrip("/"))
+        self._files.setdefault(path, {}).setdefault(operation, []).append(self._full(answer, posixpath.basename(path)))
+        return answer
+
+    def read_bytes(self, path, limit=None):
+        return self._asked("read", path, self._inner.read_bytes(path, limit))
+
+    def read_text(self, path, limit=None):
+        answer = self.read_bytes(path, limit)
+        if answer.ok:
+            answer.value = answer.value.decode("utf-8", "replace")
+        return answer
+
+    def statvfs(self, path):
+        answer = self._inner.statvfs(path)
+        self._statvfs[path] = self._plain(path, answer)
+        return answer
+
+    def resolve(self, program):
+        answer = self._inner.resolve(program)
+        self._programs[program] = self._plain(program, answer)
+        return answer
+
+    def run(self, argv, timeout=None, env=None, stdin=None, **more):
+        command = self._inner.run(argv, timeout, env, stdin, **more)
+        entry = {key: value for key, value in (("env", env), ("stdin", stdin)) if value}
+        entry.update((key, getattr(command, key)) for key in ("stdout", "stderr", "detail", "stuck_pid", "seconds") if getattr(command, key))
+        short = _COMMAND.get((command.status, command.detail))
+        if short:
+            entry.pop("detail")
+        entry.update({short: True} if short else {"rc": command.rc} if command.status == answers.OK else {"status": command.status})
+        argv = [str(a) for a in argv]
+        entry = dict({"argv": redact_arguments(argv) if self._redact else argv}, **self._clean(entry))
+        key = (posixpath.basename(argv[0]), *argv[1:], repr(env), repr(stdin))
+        self._commands.setdefault(key, []).append(entry)
+        return command
+
+    def native(self, name, reader=None, timeout=None, arguments=None):
+        answer = self._inner.native(name, reader, timeout, arguments)
+        entry = self._full(answer)
+        if answer.status in _NATIVE:
+            entry = {_NATIVE[answer.status]: entry.get("value") if answer.ok else answer.detail}
+        elif (answer.status, answer.detail) == (answers.TIMEOUT, LATE):
+            entry = {"hang": True}
+        self._natives.setdefault(name, []).append(entry)
+        return answer
+
+    def recording(self):
+        """The recording as a document; ReplayHost answers from it what was answered here. plugin_utils/records/tidy.py makes it short."""
+        return {
+            "schema": SCHEMA,
+            "node": str((self._host.get("uname") or {}).get("node") or "unknown"),
+            "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._started)),
+            "host": dict(self._host),
+            "files": {path: _entry(self._files[path]) for path in sorted(self._files)},
+            "statvfs": dict(self._statvfs),
+            "programs": dict(self._programs),
+            "commands": [entry for same in self._commands.values() for entry in _trimmed(same)],
+            "natives": {name: said[0] if len(said) == 1 else said for name, said in ((n, _trimmed(e)) for n, e in self._natives.items())},
+        }
+
+
+def _of_path(name):
+    return lambda self, path: self._asked(name, path, getattr(self._inner, name)(path))
+
+
+def _of_machine(name, key):
+    def ask(self):
+        answer = getattr(self._inner, name)()
+        self._host[key] = self._plain(key, answer)
+        return answer
+
+    return ask
+
+
+for _name in ("exists", "stat", "listdir", "readlink"):
+    setattr(RecordingHost, _name, _of_path(_name))
+for _name, _key in (("uname", "uname"), ("limits", "limits"), ("boot_time", "boot_time"), ("is_root", "root_user"), ("python", "python")):
+    setattr(RecordingHost, _name, _of_machine(_name, _key))
