@@ -33,6 +33,18 @@ _NO_NVLINK = re.compile(r"\b(T4G?|L4|L40S?|L2|L20|A10G?|A2|A16|P4|P40|RTX 40\d\d
 # Driver branch since which an element is printed at all (documents of branches 450 to 595).
 _SINCE = {"fabric.state": 520, "fabric.status": 520, "fabric.clique_id": 540, "fabric.cluster_uuid": 540, "recovery_action": 540}
 _SINCE.update({"ecc.sram_threshold_exceeded": 540, "temperature_c.margin_core": 520, "pcie.generation_device_max": 520})
+# NVML's numbers in nvidia-smi's words (nvml.h)
+_WORDS = {
+    "ecc.mode": ("disabled", "enabled"),
+    "fabric.state": ("n/a", "not_started", "in_progress", "completed"),
+    "recovery_action": ("none", "reset", "reboot", "drain_p2p", "drain_and_reset"),
+    "extra.compute_mode": ("default", "exclusive_thread", "prohibited", "exclusive_process"),
+    "extra.virtualization": ("none", "pass_through", "vgpu", "host_vgpu", "host_vsga"),
+}
+_REASONS = (
+    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost",
+    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clocks_setting",
+)  # fmt: skip
 _BLANK = 1 << 62  # a counter that was never read is all ones
 _VERSION = re.compile(r"\b(\d{3,}\.\d+(?:\.\d+)?)\b")
 _LOST = re.compile(r"gpu.{0,4}is lost", re.IGNORECASE)
@@ -55,10 +67,11 @@ def _value(raw, place, kind, branch=None):
         return _error(raw, place)
     if raw is None and branch is not None and branch < _SINCE.get(place, 0):
         return not_applicable("%s: driver branch %d does not tell" % (place, branch))
-    if kind == "t":
-        return report.fact(raw, place)
-    if kind == "w":
-        return report.fact(raw, place, _word)
+    if isinstance(raw, int) and kind in "wt":
+        words = _WORDS.get(place, ())
+        raw = words[raw] if 0 <= raw < len(words) else "P%d" % raw if place == "extra.performance_state" else str(raw)
+    if kind in "wt":
+        return report.fact(raw, place, _word if kind == "w" else None)
     if kind == "f":
         return report.flag(raw, place)
     value = report.quantity(raw, place, None if kind == "n" else kind)
@@ -110,7 +123,7 @@ def _settle(raw, told):
     if is_not_applicable(mig):
         told["partition"] = not_applicable("no MIG on this part")
     else:
-        told["partition"] = {"mode": "mig", "enabled": mig, "profile": not_applicable("the whole card"), "memory_profile": not_applicable("the whole card")}
+        told["partition"] = dict(dict.fromkeys(report.GROUPS["partition"], not_applicable("the whole card")), mode="mig", enabled=mig)
     if mig is True:  # the driver then says N/A for the whole card, though the question does arise
         for group in ("ecc", "row_remap"):
             told[group] = {k: unknown("%s (MIG is enabled)" % why(v)) if is_not_applicable(v) else v for k, v in told[group].items()}
@@ -119,29 +132,25 @@ def _settle(raw, told):
 def _health(raw, told):
     """Only what the driver itself says of the card."""
     texts = [str(v.get("said")) if isinstance(v, dict) else str(v) for k, v in raw.items() if k not in ("mig", "reasons", "links")]
-    lost = any(_LOST.search(t) for t in texts) or any(isinstance(v, dict) and v.get("error") == 15 for v in raw.values())
     recovery = told["recovery_action"]
-    if lost:
-        state, detail = "lost", "GPU is lost"
-    elif any("requires reset" in t.lower() for t in texts):
-        state, detail = "failed", "GPU requires reset"
-    elif told["row_remap"]["failed"] is True:
-        state, detail = "failed", "row remapping failed"
-    elif is_known(recovery) and recovery != "none":
-        state, detail = "failed", "recovery action: %s" % recovery
-    elif raw.get("inforom_corrupted"):
-        state, detail = "degraded", "infoROM is corrupted"
-    elif recovery == "none":
-        state, detail = "ok", "recovery action: none"
-    else:
-        return unknown("the driver gives no verdict (%s)" % why(recovery))
-    return {"state": state, "detail": detail}
+    verdicts = (
+        (any(_LOST.search(t) for t in texts), "lost", "GPU is lost"),
+        (any(isinstance(v, dict) and v.get("error") == 15 for v in raw.values()), "lost", "GPU is lost"),
+        (any("requires reset" in t.lower() for t in texts), "failed", "GPU requires reset"),
+        (told["row_remap"]["failed"] is True, "failed", "row remapping failed"),
+        (is_known(recovery) and recovery != "none", "failed", "recovery action: %s" % recovery),
+        ("inforom_corrupted" in raw, "degraded", "infoROM is corrupted"),
+        (recovery == "none", "ok", "recovery action: none"),
+    )
+    return next(({"state": s, "detail": d} for true, s, d in verdicts if true), unknown("the driver gives no verdict (%s)" % why(recovery)))
 
 
 def _throttle(raw):
     reasons = raw.get("reasons")
+    if isinstance(reasons, int):
+        return {"active": sorted(name for bit, name in enumerate(_REASONS) if reasons >> bit & 1)}
     if not isinstance(reasons, dict) or "error" in reasons:
-        return _error(reasons, "clock event reasons") if reasons else unknown("clock event reasons: not printed")
+        return {"active": _error(reasons, "clock event reasons") if isinstance(reasons, dict) else unknown("clock event reasons: not printed")}
     said = {name: report.fact(text, name) for name, text in reasons.items()}
     active = sorted(name for name, value in said.items() if value == "Active")
     doubts = ["%s: %s" % (name, why(v) or v) for name, v in said.items() if v not in ("Active", "Not Active") and not is_not_applicable(v)]
@@ -149,30 +158,28 @@ def _throttle(raw):
 
 
 def _links(total, down, doubt=""):
-    if doubt:
-        return {"kind": "nvlink", "total": total, "up": unknown(doubt), "down": down or unknown(doubt)}
-    return {"kind": "nvlink", "total": total, "up": total - len(down), "down": down} if total else not_applicable("no NVLink on this part")
+    if not total:
+        return not_applicable("no NVLink on this part")
+    up = unknown(doubt) if doubt else total - len(down)
+    return {"kind": "nvlink", "total": total, "up": up, "down": unknown(doubt) if doubt and not down else down}
 
 
 def _links_by_nvml(states):
-    if isinstance(states, dict):
-        return _error(states, "NVLink")
-    if not isinstance(states, list):
-        return unknown("NVLink: not told")
-    return _links(len(states), [n for n, state in enumerate(states) if state != 1])
+    if isinstance(states, list):
+        return _links(len(states), [n for n, state in enumerate(states) if state != 1])
+    return _error(states, "NVLink") if isinstance(states, dict) else unknown("NVLink: not told")
 
 
 def _links_by_smi(told):
     said, links = told["said"], told["links"]
+    down = sorted(n for n, text in links.items() if "inactive" in text.lower())
+    odd = ["link %d: %s" % (n, text) for n, text in links.items() if n not in down and not re.match(r"[\d.]+ GB/s", text)]
     if links:
-        odd = ["link %d: %s" % (n, t) for n, t in links.items() if "inactive" not in t.lower() and not re.match(r"[\d.]+ GB/s", t)]
-        return _links(len(links), sorted(n for n, t in links.items() if "inactive" in t.lower()), odd[0] if odd else "")
+        return _links(len(links), down, odd[0] if odd else "")
     if "all links are inactive" in said.lower():
         return {"kind": "nvlink", "total": unknown(said), "up": 0, "down": unknown(said)}
-    if "does not have or support" in said.lower():
-        return not_applicable("no NVLink on this part")
-    if "mig mode" in said.lower():
-        return not_applicable("NVLink cannot be asked in MIG mode")
+    if re.search("does not have or support|in mig mode", said.lower()):
+        return not_applicable("NVLink: %s" % said)
     return unknown("nvidia-smi nvlink -s: %s" % (said or "nothing said of this card"))
 
 
@@ -181,21 +188,18 @@ def _ask_nvlink(host, cards, sources):
     links = {}
     for index, raw in enumerate(cards):
         if "handle" in raw:
-            links[index] = unknown("NVLink: %s" % raw["handle"])
-        elif raw.get("partition.enabled") == "Enabled":
-            links[index] = not_applicable("NVLink cannot be asked in MIG mode")
-        elif _NO_NVLINK.search(raw.get("name") or ""):
-            links[index] = not_applicable("no NVLink on this part")
+            links[index] = unknown(raw["handle"])
+        elif raw.get("partition.enabled") == "Enabled" or _NO_NVLINK.search(raw.get("name") or ""):
+            links[index] = not_applicable("NVLink: none on this part, or not told in MIG mode")
     if len(links) < len(cards):
         command = host.run(NVLINK, timeout=TIMEOUT_SHORT)
         sources.append(report.source(command))
         told = smi.parse_nvlink(command.stdout)
-        by_uuid = {card["uuid"]: card for card in told.values() if card["uuid"]}
-        ambiguous = len(by_uuid) < len(told)
+        by_uuid = {card["uuid"]: card for card in told.values()}
         for index, raw in enumerate(cards):
-            card = told.get(index) if ambiguous else by_uuid.get(raw.get("identity.uuid"))
+            card = told.get(index) if len(by_uuid) < len(told) else by_uuid.get(raw.get("identity.uuid"))
             if index not in links:
-                links[index] = _links_by_smi(card) if card else unknown(command.reason if not command.succeeded else "nvidia-smi nvlink -s: card not listed")
+                links[index] = _links_by_smi(card) if card else unknown("card not listed; %s" % command.reason)
     return links
 
 
@@ -207,7 +211,7 @@ class _Machine:
         self.listing = None
 
     def cards_on_bus(self):
-        """[{"address"}] of NVIDIA's physical functions of a display or accelerator class, or unknown. The section pci has the details."""
+        """[{"address"}] of NVIDIA's physical functions of a display or accelerator class, or unknown."""
         names = self.host.listdir("/sys/bus/pci/devices")
         if not names.ok:
             return unknown(names.reason)
@@ -232,9 +236,9 @@ class _Machine:
 
     def nodes(self, minor):
         self.listing = self.listing or self.host.listdir("/dev")
-        if not self.listing.ok or not is_known(minor):
-            return unknown("device nodes: %s" % (why(minor) if self.listing.ok else self.listing.reason))
-        return ["/dev/nvidia%d" % minor] if "nvidia%d" % minor in self.listing.value else []
+        if self.listing.ok and is_known(minor):
+            return ["/dev/nvidia%d" % minor] if "nvidia%d" % minor in self.listing.value else []
+        return unknown("device nodes: %s" % (why(minor) if self.listing.ok else self.listing.reason))
 
     def excluded(self):
         """Addresses of cards the driver was told to leave alone."""
@@ -246,17 +250,16 @@ class _Machine:
         proc = self.host.read_text("/proc/driver/nvidia/version")
         line = proc.value.split("\n")[0] if proc.ok else ""
         running = _VERSION.search(line)
-        module = self.host.read_line("/sys/module/nvidia/version")
-        library = system.get("library_version")
-        told = {"version": system.get("driver_version"), "runtime_version": system.get("cuda_version")}
-        return dict(
-            {key: _value(text, key, "t") for key, text in told.items()},
-            module_version=running.group(1) if running else from_answer(module),
-            library_version=re.sub(r"^\d{1,2}\.(?=\d{3})", "", library) if isinstance(library, str) else unknown("no library answered"),
-            tool_version=not_applicable("the tool is part of the driver"),
-            runtime="cuda",
-            flavor="open" if "Open Kernel Module" in line else "proprietary" if running else unknown(proc.reason if not proc.ok else "not told"),
-        )
+        library = system.get("library_version")  # NVML puts the CUDA version before the driver's
+        return {
+            "version": _value(system.get("driver_version"), "driver version", "t"),
+            "module_version": running.group(1) if running else from_answer(self.host.read_line("/sys/module/nvidia/version")),
+            "library_version": re.sub(r"^\d{1,2}\.(?=\d{3})", "", library) if isinstance(library, str) else unknown("no library answered"),
+            "tool_version": not_applicable("the tool is part of the driver"),
+            "runtime": "cuda",
+            "runtime_version": _value(system.get("cuda_version"), "CUDA version", "t"),
+            "flavor": "open" if "Open Kernel Module" in line else "proprietary" if running else unknown(proc.reason),
+        }
 
 
 def _device(index, raw, links, machine, branch):
@@ -271,9 +274,7 @@ def _device(index, raw, links, machine, branch):
     told["health"] = _health(raw, told)
     told["throttle"] = _throttle(raw)
     told["links"] = _links_by_nvml(raw.get("links")) if links is None else links
-    identity = told["identity"]
-    serial = raw.get("identity.serial")
-    told["identity"] = report.identity(identity["uuid"], identity["serial"] if isinstance(serial, dict) else serial, identity["pci"], identity["slot"])
+    told["identity"] = report.identity(**told["identity"])
     told["numa_node"] = machine.numa(told["identity"]["pci"]["value"])
     told["device_nodes"] = machine.nodes(told["extra"]["minor"])
     told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value) and not key.startswith("total_")}
@@ -316,7 +317,7 @@ def _from_nvml(host, sources):
             if not isinstance(gpu.get("mig"), list) or not all(isinstance(part, dict) for part in gpu["mig"]):
                 gpu["mig"] = []
         return gpus, system, None
-    kind = smi.BY_CODE.get(told.get("error"), smi.OTHER)
+    kind = smi.BY_CODE.get(str(told.get("error")), smi.OTHER)
     said = "%s (error %s)" % (told.get("said") or "answer not understood", told.get("error"))
     sources[-1].update(status="failed", detail=said)
     return None, system, (kind, "NVML: %s" % smi.WORDS.get(kind, said))
@@ -333,12 +334,13 @@ def _from_smi(host, sources):
     system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject}
     system["attached"] = report.quantity(log.top.get("attached_gpus"), "attached_gpus")
     # nvidia-smi answers only when library and module are of one version
-    system["library_version"] = smi.library_version(said) or (driver if cards else None)
+    found = re.search(r"NVML library version: (\S+)", said)
+    system["library_version"] = found.group(1) if found else driver if cards else None
     kind, reason = smi.failure(command)
-    if cards and command.status in ("ok", "overflow"):
-        if log.gpus and not log.complete:
-            system["early"] = "%s: the output ends early" % command.subject
-            sources[-1].update(status="partial", detail=system["early"])
+    if cards:
+        if command.status != "ok" or (log.gpus and not log.complete):
+            system["early"] = reason if command.status != "ok" else "%s: the output ends early" % command.subject
+            sources[-1].update(detail=system["early"])
         return cards, system, None
     if kind == smi.NONE or (log.complete and system["attached"] == 0 and command.status == "ok"):
         return [], system, None
@@ -356,7 +358,7 @@ def _cards(log, said):
         if report.normalize_pci(raw["identity.pci"]) in corrupted:
             raw["inforom_corrupted"] = "yes"
         cards.append(raw)
-    for index, address, text in sorted(smi.lost_cards(said), key=str):
+    for index, address, text in sorted(smi.lost_cards(said), key=lambda card: (card[0] is None, card[0] or 0, card[1])):
         if index is None:  # cards are numbered in the order of their addresses
             index = len([c for c in cards if str(report.normalize_pci(c["identity.pci"])) < str(report.normalize_pci(address))])
         cards.insert(min(index, len(cards)), {"handle": text, "identity.pci": address})
@@ -369,9 +371,9 @@ def _cross_check(system, listing):
         attached = system.get("attached")
         return {"command": system["source"], "accelerators": attached, "detail": "the devices were read with this tool itself", "reason": why(attached)}
     count = len(smi.parse_list(listing.stdout))
-    reason = "" if listing.succeeded else smi.failure(listing)[1]
-    told = count if listing.succeeded or count else unknown(reason)
-    return {"command": listing.subject, "accelerators": told, "detail": listing.stdout.strip()[:2000], "reason": reason}
+    kind, reason = smi.failure(listing)
+    reason = "" if count or (listing.succeeded and kind == smi.NONE) else reason
+    return {"command": listing.subject, "accelerators": unknown(reason) if reason else count, "detail": listing.stdout.strip()[:2000], "reason": reason}
 
 
 def collect(host, pci=None):

@@ -1,76 +1,55 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What NVML tells, under the places of nvidia_smi.SPEC and in nvidia-smi's words. Runs alone in a child: standard library and pynvml.
+"""What NVML tells, under the places of nvidia_smi.SPEC, numbers as they are. Runs alone in a child: standard library and pynvml.
 
-A query that failed is {"error": nvmlReturn_t or None, "said": …}. Any one may be missing from library, nvidia-ml-py or card; none stops the others.
+A failed query is {"error": nvmlReturn_t or None, "said": …}. Any may be missing from library, nvidia-ml-py or card; none stops the others.
 """
 
 from __future__ import annotations
 
 import ctypes
 
-_SWITCH = ("Disabled", "Enabled")
-_YES = ("No", "Yes")
-_ARCHITECTURES = {2: "Kepler", 3: "Maxwell", 4: "Pascal", 5: "Volta", 6: "Turing", 7: "Ampere", 8: "Ada Lovelace", 9: "Hopper", 10: "Blackwell", 13: "Rubin"}
-# place, function after nvmlDeviceGet, arguments, words of its numbers
-_QUERIES = (
-    ("name", "Name"),
-    ("identity.uuid", "UUID"),
-    ("identity.serial", "Serial"),
-    ("extra.minor", "MinorNumber"),
-    ("firmware.vbios", "VbiosVersion"),
-    ("firmware.gsp", "GspFirmwareVersion"),
-    ("firmware.inforom", "InforomImageVersion"),
-    ("persistence", "PersistenceMode", (), _SWITCH),
-    ("temperature_c.core", "Temperature", (0,)),
-    ("temperature_c.margin_core", "MarginTemperature"),
-    ("temperature_c.limit_core", "TemperatureThreshold", (1,)),
-    ("temperature_c.limit_memory", "TemperatureThreshold", (2,)),
-    ("power_w.draw", "PowerUsage"),
-    ("power_w.limit", "PowerManagementLimit"),
-    ("power_w.limit_default", "PowerManagementDefaultLimit"),
-    ("pcie.generation_current", "CurrPcieLinkGeneration"),
-    ("pcie.generation_max", "MaxPcieLinkGeneration"),
-    ("pcie.generation_device_max", "GpuMaxPcieLinkGeneration"),
-    ("pcie.width_current", "CurrPcieLinkWidth"),
-    ("pcie.width_max", "MaxPcieLinkWidth"),
-    ("pcie.replay_count", "PcieReplayCounter"),
-    ("retired_pages.pending", "RetiredPagesPendingStatus", (), _YES),
-    ("extra.architecture", "Architecture", (), _ARCHITECTURES),
-    ("extra.compute_mode", "ComputeMode", (), ("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process")),
-    ("extra.virtualization", "VirtualizationMode", (), ("None", "Pass-Through", "VGPU", "Host VGPU", "Host VSGA")),
-    ("extra.module_id", "ModuleId"),
-    ("extra.unrepairable_memory", "UnrepairableMemoryFlag_v1", (), _YES),
-)
-_LISTS = (
-    ("RemappedRows", (("row_remap.corrected", None), ("row_remap.uncorrected", None), ("row_remap.pending", _YES), ("row_remap.failed", _YES))),
-    ("MigMode", (("partition.enabled", _SWITCH), ("extra.mig_pending", _SWITCH))),
-    ("EccMode", (("ecc.mode", _SWITCH), ("extra.ecc_pending", _SWITCH))),
-    ("RepairStatus", (("extra.channel_repair_pending", _YES), ("extra.tpc_repair_pending", _YES))),
-)
-_FABRIC = ("N/A", "Not Started", "In Progress", "Completed")
-_RECOVERY = ("None", "Reset", "Reboot", "Drain P2P", "Drain and Reset")
-# nvml.h, nvmlClocksEventReasons, from bit 0
-_REASONS = (
-    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost",
-    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "display_clocks_setting",
-)  # fmt: skip
-_MAX_LINKS = 64
-_NOT_THERE = (2, 13, 25)  # invalid argument, function not found, argument version mismatch: an older or newer form may answer
+# places (several: the function answers a list), function after nvmlDeviceGet, arguments
+_QUERIES = """
+name Name
+identity.uuid UUID
+identity.serial Serial
+extra.minor MinorNumber
+firmware.vbios VbiosVersion
+firmware.gsp GspFirmwareVersion
+firmware.inforom InforomImageVersion
+persistence PersistenceMode
+temperature_c.core Temperature 0
+temperature_c.margin_core MarginTemperature
+temperature_c.limit_core TemperatureThreshold 1
+temperature_c.limit_memory TemperatureThreshold 2
+power_w.draw PowerUsage
+power_w.limit PowerManagementLimit
+power_w.limit_default PowerManagementDefaultLimit
+pcie.generation_current CurrPcieLinkGeneration
+pcie.generation_max MaxPcieLinkGeneration
+pcie.generation_device_max GpuMaxPcieLinkGeneration
+pcie.width_current CurrPcieLinkWidth
+pcie.width_max MaxPcieLinkWidth
+pcie.replay_count PcieReplayCounter
+retired_pages.corrected RetiredPages 0
+retired_pages.uncorrected RetiredPages 1
+retired_pages.pending RetiredPagesPendingStatus
+row_remap.corrected,row_remap.uncorrected,row_remap.pending,row_remap.failed RemappedRows
+partition.enabled,extra.mig_pending MigMode
+ecc.mode,extra.ecc_pending EccMode
+extra.channel_repair_pending,extra.tpc_repair_pending RepairStatus
+extra.unrepairable_memory UnrepairableMemoryFlag_v1
+extra.compute_mode ComputeMode
+extra.virtualization VirtualizationMode
+extra.performance_state PerformanceState
+"""
+_NOT_THERE = (2, 13, 25)  # invalid argument, function not found, argument version mismatch: another form may answer
 
 
 def _failed(value):
-    return isinstance(value, dict) and "error" in value
-
-
-def _word(value, words):
-    if words is None:
-        return value
-    try:
-        return words[value]
-    except (LookupError, TypeError):
-        return "value %s" % value
+    return isinstance(value, dict)
 
 
 class _Nvml:
@@ -95,12 +74,12 @@ class _Nvml:
     def device(self, name, *arguments, **convert):
         return self.ask("nvmlDeviceGet" + name, *arguments, **convert)
 
-    def field(self, handle, number, words=None):
+    def field(self, handle, number):
         def value(answers):
             if answers[0].nvmlReturn:
                 raise self.module.NVMLError(answers[0].nvmlReturn)
             kinds = ("dVal", "uiVal", "ulVal", "ullVal", "sllVal", "siVal", "usVal")  # nvmlValueType_t
-            return _word(getattr(answers[0].value, kinds[answers[0].valueType]), words)
+            return getattr(answers[0].value, kinds[answers[0].valueType])
 
         return self.device("FieldValues", handle, [number], convert=value)
 
@@ -140,18 +119,17 @@ def _ecc(nvml, handle, out):
         if not _failed(sram):
             for name, key in (("corrected", "Cor"), ("parity", "UncParity"), ("secded", "UncSecDed")):
                 out["extra.sram_%s_%s" % (name, when)] = getattr(sram, when + key)
-    out["ecc.sram_threshold_exceeded"] = sram if _failed(sram) else _word(sram.bThresholdExceeded, _YES)
+    out["ecc.sram_threshold_exceeded"] = sram if _failed(sram) else sram.bThresholdExceeded
 
 
 def _links(nvml, handle):
     """States of the links by number. How many there are differs from part to part, so it is asked for."""
     count = nvml.field(handle, 91)
-    known = isinstance(count, int)
     states = []
-    for link in range(min(count, _MAX_LINKS) if known else _MAX_LINKS):
+    for link in range(64 if _failed(count) else min(count, 64)):
         state = nvml.device("NvLinkState", handle, link)
         if _failed(state):
-            if states and not known and state["error"] in (2, 3):
+            if states and _failed(count) and state["error"] in (2, 3):
                 break
             return state
         states.append(state)
@@ -159,34 +137,31 @@ def _links(nvml, handle):
 
 
 def _fabric(nvml, handle, out):
-    told = nvml.structure(
-        handle, ("c_nvmlGpuFabricInfo_v3_t", "GpuFabricInfoV"), ("c_nvmlGpuFabricInfo_v2_t", "GpuFabricInfoV"), ("c_nvmlGpuFabricInfo_t", "GpuFabricInfo")
-    )
-    out["fabric.state"] = told if _failed(told) else _word(told.state, _FABRIC)
-    done = not _failed(told) and told.state == 3
-    for place in ("status", "clique_id", "cluster_uuid"):
-        out["fabric." + place] = told if _failed(told) else "N/A"
-    if done:
-        digits = "".join("%02x" % byte for byte in told.clusterUuid)
-        out["fabric.status"] = nvml.ask("nvmlErrorString", told.status) if told.status else "Success"
-        out["fabric.clique_id"] = told.cliqueId
-        out["fabric.cluster_uuid"] = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    forms = (("v3_", "V"), ("v2_", "V"), ("", ""))
+    told = nvml.structure(handle, *(("c_nvmlGpuFabricInfo_%st" % version, "GpuFabricInfo" + suffix) for version, suffix in forms))
+    out["fabric.state"] = told if _failed(told) else told.state
+    if _failed(told) or told.state != 3:  # completed
+        out.update({"fabric." + place: told if _failed(told) else "N/A" for place in ("status", "clique_id", "cluster_uuid")})
+        return
+    digits = "".join("%02x" % byte for byte in told.clusterUuid)
+    out["fabric.status"] = nvml.ask("nvmlErrorString", told.status) if told.status else "Success"
+    out["fabric.clique_id"] = told.cliqueId
+    out["fabric.cluster_uuid"] = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def _partitions(nvml, handle):
     parts = []
     most = nvml.device("MaxMigDeviceCount", handle)
-    for index in range(most if isinstance(most, int) else 0):
+    for index in range(0 if _failed(most) else most):
         part = nvml.device("MigDeviceHandleByIndex", handle, index)
-        if _failed(part):
-            if part["error"] not in (2, 6):  # not found: this place is empty
-                parts.append({"index": index, "name": part})
-            continue
-        told = {"index": index, "name": nvml.device("Name", part), "uuid": nvml.device("UUID", part)}
-        told["extra.gpu_instance"] = nvml.device("GpuInstanceId", part)
-        told["extra.compute_instance"] = nvml.device("ComputeInstanceId", part)
-        _memory(nvml, part, told)
-        parts.append(told)
+        if not _failed(part):
+            told = {"index": index, "name": nvml.device("Name", part), "uuid": nvml.device("UUID", part)}
+            told["extra.gpu_instance"] = nvml.device("GpuInstanceId", part)
+            told["extra.compute_instance"] = nvml.device("ComputeInstanceId", part)
+            _memory(nvml, part, told)
+            parts.append(told)
+        elif part["error"] not in (2, 6):  # not found: this place is empty
+            parts.append({"index": index, "name": part})
     return parts
 
 
@@ -205,36 +180,28 @@ def _processes(nvml, handle):
 
 def _gpu(nvml, handle):
     out = {}
-    for place, name, *rest in _QUERIES:
-        told = nvml.device(name, handle, *(rest[0] if rest else ()))
-        out[place] = told if _failed(told) or len(rest) < 2 else _word(told, rest[1])
-        if place.startswith("power_w") and not _failed(told):
-            out[place] = round(told / 1000.0, 2)
-    for name, places in _LISTS:
-        told = nvml.device(name, handle)
-        for position, (place, words) in enumerate(places):
-            out[place] = told if _failed(told) else _word(told[position], words)
+    for line in _QUERIES.strip().splitlines():
+        places, name, *arguments = line.split()
+        told = nvml.device(name, handle, *map(int, arguments), convert=len if name == "RetiredPages" else None)
+        for position, place in enumerate(places.split(",")):
+            out[place] = told[position] if isinstance(told, (list, tuple)) else told
+    for place in ("power_w.draw", "power_w.limit", "power_w.limit_default"):
+        out[place] = out[place] if _failed(out[place]) else round(out[place] / 1000.0, 2)
     out["identity.pci"] = nvml.device("PciInfo", handle, convert=lambda info: info.busId)
     out["utilization_percent"] = nvml.device("UtilizationRates", handle, convert=lambda rates: rates.gpu)
-    out["extra.performance_state"] = nvml.device("PerformanceState", handle, convert=lambda state: "P%d" % state if state < 32 else "Unknown")
-    out["retired_pages.corrected"] = nvml.device("RetiredPages", handle, 0, convert=len)
-    out["retired_pages.uncorrected"] = nvml.device("RetiredPages", handle, 1, convert=len)
     out["temperature_c.memory"] = nvml.field(handle, 82)
-    out["recovery_action"] = nvml.field(handle, 230, _RECOVERY)
+    out["recovery_action"] = nvml.field(handle, 230)
     out["processes"] = _processes(nvml, handle)
-    mask = nvml.device("CurrentClocksEventReasons", handle)
-    if _failed(mask) and mask["error"] == 13:
-        mask = nvml.device("CurrentClocksThrottleReasons", handle)
-    out["reasons"] = mask if _failed(mask) else {name: "Active" if mask >> bit & 1 else "Not Active" for bit, name in enumerate(_REASONS)}
+    reasons = nvml.device("CurrentClocksEventReasons", handle)
+    out["reasons"] = nvml.device("CurrentClocksThrottleReasons", handle) if _failed(reasons) and reasons["error"] == 13 else reasons
     platform = nvml.structure(handle, ("c_nvmlPlatformInfo_v2_t", "PlatformInfo"))
-    for place, key in (("identity.slot", "slotNumber"), ("extra.tray", "trayIndex"), ("extra.chassis", "chassisSerialNumber")):
-        value = platform if _failed(platform) else getattr(platform, key)
-        out[place] = (value.decode("utf-8", "replace") if key == "chassisSerialNumber" else ord(value or b"\0")) if isinstance(value, bytes) else value
+    for place, key in (("identity.slot", "slotNumber"), ("extra.tray", "trayIndex")):
+        out[place] = platform if _failed(platform) else ord(getattr(platform, key) or b"\0")
     _memory(nvml, handle, out)
     _ecc(nvml, handle, out)
     _fabric(nvml, handle, out)
     out["links"] = _links(nvml, handle)
-    out["mig"] = _partitions(nvml, handle) if out["partition.enabled"] == "Enabled" else []
+    out["mig"] = _partitions(nvml, handle) if out["partition.enabled"] == 1 else []
     return out
 
 

@@ -55,15 +55,11 @@ fabric.state w fabric/state
 fabric.status w fabric/status
 fabric.clique_id n fabric/cliqueid
 fabric.cluster_uuid t fabric/clusteruuid
-extra.fabric_health w health/summary
 processes n processes
-extra.architecture t product_architecture
 extra.performance_state t performance_state
 extra.compute_mode w compute_mode
 extra.virtualization w virtualization_mode
-extra.module_id t module_id gpu_module_id
 extra.tray t tray_index
-extra.chassis t chassis_serial_number
 extra.ecc_pending f pending_ecc
 extra.channel_repair_pending f channel_repair_pending
 extra.tpc_repair_pending f tpc_repair_pending
@@ -208,7 +204,7 @@ WORDS = {
     NOT_LOADED: "the NVIDIA driver is not loaded",
     MISMATCH: "the loaded kernel module and the library differ in version: reload the module or reboot",
 }
-BY_CODE = {6: NONE, 9: NOT_LOADED, 12: MISSING, 18: MISMATCH}
+BY_CODE = {"6": NONE, "9": NOT_LOADED, "12": MISSING, "18": MISMATCH}
 _SAID = (
     ("couldn't communicate with the nvidia driver", NOT_LOADED),
     ("driver not loaded", NOT_LOADED),
@@ -224,13 +220,8 @@ def failure(command):
     if command.status != "ok":
         return {"absent": MISSING, "timeout": HANG}.get(command.status, OTHER), command.reason
     said = (command.stdout + "\n" + command.stderr).lower()
-    kind = next((kind for words, kind in _SAID if words in said), BY_CODE.get(command.rc, OTHER))
+    kind = next((kind for words, kind in _SAID if words in said), BY_CODE.get(str(command.rc), OTHER))
     if kind in WORDS:
         return kind, "%s: %s" % (command.subject, WORDS[kind])
     first = (command.stdout.strip() or command.stderr.strip()).split("\n")[0]
     return kind, command.reason if command.rc else "%s: not understood: %r" % (command.subject, first[:120])
-
-
-def library_version(text):
-    found = re.search(r"NVML library version: (\S+)", text)
-    return found.group(1) if found else None

@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, not_applicable, number, unknown, why
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import (
+    is_known,
+    is_not_applicable,
+    is_unknown,
+    not_applicable,
+    number,
+    unknown,
+    why,
+)
 
 GROUPS = {
     "health": ("state", "detail"),
@@ -32,10 +40,7 @@ _NO_SUCH_THING = ("n/a", "not supported", "not applicable", "unsupported", "not 
 
 
 def fact(text, what, convert=None):
-    """What a tool printed for `what` as a fact. N/A and not supported: not applicable; empty, ERR!, lost, errors: unknown.
-
-    convert(text) gets a text that may be a value; whatever it cannot understand is unknown.
-    """
+    """What a tool printed for `what` as a fact; what convert(text) cannot understand is unknown."""
     if text is None:
         return unknown("%s: not printed" % what)
     words = str(text).strip()
@@ -60,8 +65,7 @@ def quantity(text, what, unit=None):
 
 def flag(text, what):
     """Yes/No, Enabled/Disabled, On/Off, True/False, 1/0 as a fact."""
-    words = {"yes": True, "enabled": True, "on": True, "true": True, "1": True, "no": False, "disabled": False, "off": False, "false": False, "0": False}
-    return fact(text, what, lambda said: words[said.lower()])
+    return fact(text, what, lambda said: ("no", "disabled", "off", "false", "0", "yes", "enabled", "on", "true", "1").index(said.lower()) > 4)
 
 
 def normalize_pci(text):
@@ -73,43 +77,36 @@ def normalize_pci(text):
     return "%04x:%02x:%02x.%s" % (int(domain or "0", 16), int(bus, 16), int(slot, 16), function or "0")
 
 
-def _identifier(raw, what):
-    if raw is None:
-        return {"value": unknown("%s: not read" % what), "quality": "unread"}
-    if is_not_applicable(raw):
-        return {"value": raw, "quality": "absent"}
-    if not is_known(raw):
-        return {"value": raw, "quality": "unread"}
-    text = str(raw).strip()
-    if not text:
-        return {"value": unknown("%s: empty" % what), "quality": "absent"}
-    if _PLACEHOLDER.match(text):
-        return {"value": unknown("%s: placeholder %r" % (what, text[:60])), "quality": "placeholder"}
-    return {"value": text[:200], "quality": "good"}
+def _identifier(raw, what, zero=False):
+    """zero: nothing but zeros is a value too."""
+    text = str(raw).strip() if is_known(raw) else ""
+    if raw is None or is_unknown(raw):
+        value, quality = raw or unknown("%s: not read" % what), "unread"
+    elif is_not_applicable(raw) or not text:
+        value, quality = raw or unknown("%s: empty" % what), "absent"
+    elif _PLACEHOLDER.match(text) and not (zero and "0" in text):
+        value, quality = unknown("%s: placeholder %r" % (what, text[:60])), "placeholder"
+    else:
+        value, quality = text[:200], "good"
+    return {"value": value, "quality": quality}
 
 
 def identity(uuid=None, serial=None, pci=None, slot=None):
     """Raw texts or facts -> {uuid, serial, pci, slot}, each {value, quality}."""
-    if pci is not None and is_known(pci):
-        pci = normalize_pci(pci) if str(pci).strip().lower() not in ("", "n/a", "[n/a]") else not_applicable("PCI address: %s" % pci)
-    address = _identifier(pci, "PCI address")
-    if is_known(pci) and pci is not None:
-        address = {"value": pci, "quality": "good"}  # 0000:00:00.0 is an address, not a placeholder
-    return {"uuid": _identifier(uuid, "UUID"), "serial": _identifier(serial, "serial"), "pci": address, "slot": _identifier(slot, "slot")}
+    pci = fact(pci, "PCI address", normalize_pci) if is_known(pci) else pci
+    address, place = _identifier(pci, "PCI address", True), _identifier(slot, "slot", True)
+    return {"uuid": _identifier(uuid, "UUID"), "serial": _identifier(serial, "serial"), "pci": address, "slot": place}
 
 
 def device(id, index, name, kind="package", parent=None, **facts):
     """A Device with every key; a group or key that was not given is unknown."""
     entry = {"id": id, "index": index, "kind": kind, "parent": parent, "name": name if name is not None else unknown("name: not read")}
     entry["identity"] = facts.pop("identity", None) or identity()
-    for key in VALUES:
-        given = facts.pop(key, None)
-        entry[key] = unknown("%s: not read" % key) if given is None else given
-    for group, keys in GROUPS.items():
-        given = facts.pop(group, None)
+    for group in (*VALUES, *GROUPS):
+        given, keys = facts.pop(group, None), GROUPS.get(group)
         if given is None:
             given = unknown("%s: not read" % group)
-        elif isinstance(given, dict) and "unknown" not in given and "not_applicable" not in given:
+        elif keys and isinstance(given, dict) and "unknown" not in given and "not_applicable" not in given:
             given = {key: unknown("%s.%s: not read" % (group, key)) if given.get(key) is None else given[key] for key in keys}
         entry[group] = given
     entry["firmware"] = facts.pop("firmware", None) or {}
@@ -144,9 +141,8 @@ def _label(entry):
 def detection(manufacturer, devices, read_failed=None, pci=None, host_check=None, not_installed=False):
     """The detection block.
 
-    read_failed: why the devices could not be read. not_installed: that reason is a missing tool or driver, which on a node without
-    such a card on PCI means that there is nothing to read. pci: entries of this manufacturer with role accelerator, or unknown/None.
-    host_check: {command, accelerators, detail, reason} of the vendor's own count.
+    read_failed: why not all devices could be read; not_installed: for want of a tool or driver, which on a node without such a card
+    is no fault. pci: this manufacturer's accelerators on PCI, or unknown/None. host_check: the vendor's own count.
     """
     whole = packages(devices)
     on_bus = pci if isinstance(pci, list) else None
@@ -164,7 +160,8 @@ def detection(manufacturer, devices, read_failed=None, pci=None, host_check=None
         block.update(state="not-declared", accelerators=0, reason="none on PCI (%s)" % read_failed)
     elif read_failed:
         shown = "; PCI shows %d" % len(on_bus) if on_bus else ""
-        block.update(state="unavailable", accelerators=len(whole) or unknown(read_failed), reason="%s%s" % (read_failed, shown))
+        least = "at least %d: %s" % (len(whole), read_failed) if whole else read_failed
+        block.update(state="unavailable", accelerators=unknown(least), reason="%s%s" % (read_failed, shown))
     elif on_bus and len(on_bus) > len(whole):
         told = {d["identity"]["pci"]["value"] for d in whole if is_known(d["identity"]["pci"]["value"])}
         missing = [str(e.get("address")) for e in on_bus if e.get("address") not in told]
