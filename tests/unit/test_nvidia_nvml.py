@@ -104,6 +104,17 @@ def test_nvml_and_nvidia_smi_give_the_same_facts(stub, ask):
     assert values(by_nvml["driver"]) == values(by_smi["driver"])
 
 
+def test_a_live_machine(stub, monkeypatch):
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(stub))
+    host = LiveHost(deadline=60)
+    try:
+        section = nvidia.collect(host, pci=[{"address": "0000:18:00.0"}, {"address": "0000:28:00.0"}])
+    finally:
+        host.close()
+    assert [d["memory_mib"] for d in section["devices"]] == [81559, 81559]
+    assert section["sources"][0]["status"] == "ok" and section["detection"]["accelerators"] == 2
+
+
 def test_an_old_library_stops_nothing(old_stub, ask):
     section = section_of(ask(old_stub))
     device = section["devices"][0]
