@@ -173,7 +173,7 @@ def _finding(subject, causes, said, section):
     parts = []
     for title, ones in titles.items():
         event, times = ones[0].event, sum(one.count for one in ones)
-        last = max((one.event.last for one in ones if type(one.event.last) is str), default="")
+        last = max((one.event.last for one in ones if isinstance(one.event.last, str)), default="")
         when = ", last %s" % show(last, 30) if last else ""
         parts.append("%s: %s (%d time%s%s)" % (title, event.summary, times, "" if times == 1 else "s", when))
     summary = "; ".join(parts[:3]) + ("; and %d further kinds" % (len(parts) - 3) if len(parts) > 3 else "")

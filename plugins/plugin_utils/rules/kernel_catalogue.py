@@ -102,7 +102,7 @@ class Event(NamedTuple):
 
 
 def _whole(value, otherwise=0):
-    return value if type(value) is int and 0 <= value < MANY else otherwise
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MANY else otherwise
 
 
 def classify(event, manufacturers=None):
@@ -110,16 +110,16 @@ def classify(event, manufacturers=None):
 
     manufacturers: those with an accelerator on the node, None when that is not known. An error of another one's driver is at most a warning.
     """
-    if type(event) is not dict:
+    if not isinstance(event, dict):
         return None
     sample = event.get("sample")
-    if type(sample) is not str:
-        sample = event.get("template") if type(event.get("template")) is str else ""
+    if not isinstance(sample, str):
+        sample = event.get("template") if isinstance(event.get("template"), str) else ""
     sample = sample[:LONGEST]
     given = event.get("places")
-    places = {str(k)[:60]: _whole(v, 1) for k, v in list(given.items())[:64]} if type(given) is dict else {}
+    places = {str(k)[:60]: _whole(v, 1) for k, v in list(given.items())[:64]} if isinstance(given, dict) else {}
     addresses = event.get("addresses")
-    addresses = [a[:20] for a in addresses[:64] if type(a) is str] if type(addresses) is list else []
+    addresses = [a[:20] for a in addresses[:64] if isinstance(a, str)] if isinstance(addresses, list) else []
     for address in addresses:
         places.setdefault(address, 1)
     facts = {
@@ -205,7 +205,7 @@ def _worded(sample, event, facts):
         level, summary, role, action = entry["level"], entry.get("summary", ""), entry.get("role", ""), entry.get("action", "")
         if entry.get("amount"):
             amount = event.get("amount")
-            amount = amount if type(amount) is dict else {}
+            amount = amount if isinstance(amount, dict) else {}
             total, largest = _whole(amount.get("sum"), facts["count"]), _whole(amount.get("largest"))
             if total == 0:
                 return None  # "0 uncorrectable hardware errors" is an all-clear
@@ -231,7 +231,7 @@ def _unlisted(sample, facts):
 
 def later(one, other):
     """Whether time one is after time other; None when either is not known. Both are texts of the same form."""
-    return one > other if type(one) is str and type(other) is str else None
+    return one > other if isinstance(one, str) and isinstance(other, str) else None
 
 
 def _earlier_boot(last, boot_time):
@@ -249,7 +249,7 @@ def assess(events, manufacturers=None, boot_time=None):
     An event that ended before boot_time (UTC text) is of an earlier boot and left out.
     """
     classified = []
-    for event in events[:MOST] if type(events) is list else ():
+    for event in events[:MOST] if isinstance(events, list) else ():
         found = classify(event, manufacturers)
         if found is not None and not _earlier_boot(found.last, boot_time):
             classified.append(found)
