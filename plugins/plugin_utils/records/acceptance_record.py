@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean, show
 
 SCHEMA = "fleetproof.accelerator/record/v1"
 _NOTHING = Facts({})
@@ -51,6 +51,8 @@ def words(value):
         for key, word in (("unknown", "unknown"), ("not_applicable", "n/a"), ("not_run", "not run")):
             if key in value:
                 return "%s: %s" % (word, value[key])
+    if type(value) is dict or type(value) is list:
+        return "unknown: not a plain value: %s" % show(value)
     return value
 
 

@@ -99,7 +99,8 @@ def pcie_generation(group, p):
     reach, unread, outcomes = {}, {}, []
     for device in group.packages:
         try:
-            reach.setdefault(device.name, []).append((device, _generation_max(device)))
+            best = _generation_max(device)
+            reach.setdefault(device.name, []).append((device, best))
         except NoAnswer as no:
             unread[(device.kind, device.id)] = no
     for devices in reach.values():

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Policy variables and profiles: AWX texts and YAML values alike, every error at once, a misspelling named."""
+
+from __future__ import annotations
+
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, LEVELS, RULES, SCOPES
+
+
+def problems(**variables):
+    with pytest.raises(policy.PolicyError) as raised:
+        policy.parse(variables)
+    return raised.value.problems
+
+
+@pytest.mark.parametrize("value", [True, "true", "True", "yes", "1"])
+def test_a_survey_text_is_as_good_as_a_boolean(value):
+    assert policy.parse({"accelerator_policy_persistence_enabled": value}).enabled("persistence") is True
+
+
+@pytest.mark.parametrize("value", [False, "false", "no", "off"])
+def test_off(value):
+    assert policy.parse({"accelerator_policy_persistence_enabled": value}).enabled("persistence") is False
+
+
+@pytest.mark.parametrize("value", ["", "  ", None])
+def test_nothing_entered_is_not_set(value):
+    parsed = policy.parse({"accelerator_policy_pcie_width_lanes": value, "accelerator_expected_count": value, "accelerator_profile": value})
+    assert parsed.params("pcie-width").lanes is None and parsed.expected_count is None and parsed.profile == ""
+
+
+def test_values_and_their_origin():
+    parsed = policy.parse({"accelerator_policy_temperature_margin_margin": "7.5", "accelerator_policy_throttle_hardware_reasons": "hw_slowdown, x"})
+    assert parsed.params("temperature-margin").margin == 7.5
+    assert parsed.params("temperature-margin").expected("margin") == {"value": 7.5, "unit": "°C", "origin": "site policy"}
+    assert parsed.params("throttle-hardware").reasons == ["hw_slowdown", "x"]
+    assert parsed.params("retired-pages").of("most", "nvidia") == 59
+    assert parsed.params("retired-pages").of("most", "cambricon") is None
+    assert policy.parse({"accelerator_policy_retired_pages_most": 5}).params("retired-pages").of("most", "nvidia") == 5
+
+
+def test_every_error_at_once():
+    told = problems(
+        accelerator_policy_ecc_uncorected_volatile=1,
+        accelerator_policy_pcie_width_lanes="wide",
+        accelerator_policy_persistence_level="fatal",
+        accelerator_policy_persistence_enabled="perhaps",
+        accelerator_expected_count=-1,
+        accelerator_expected_cuont=8,
+        accelerator_modes=["slicde"],
+        accelerator_profile="prefligt",
+        accelerator_cohort=["a"],
+    )
+    assert len(told) == 9
+    assert "accelerator_policy_ecc_uncorected_volatile: no such policy variable; the nearest is accelerator_policy_ecc_uncorrected_volatile" in told
+    assert "accelerator_policy_pcie_width_lanes: found 'wide', allowed: a whole number" in told
+    assert "accelerator_policy_persistence_level: found 'fatal', allowed: info | warn | fail" in told
+    assert "accelerator_expected_cuont: no such variable; the nearest is accelerator_expected_count" in told
+    assert any("the nearest is preflight" in text for text in told)
+
+
+@pytest.mark.parametrize("value", [True, 1.5, "8x", {}, {"nvidia": -1}, {"nvidia": "x"}, [8]])
+def test_counts_that_are_none(value):
+    assert "allowed: a whole number of packages" in problems(accelerator_expected_count=value)[0]
+
+
+@pytest.mark.parametrize(("value", "parsed"), [("8", 8), (0, 0), ({"nvidia": "8"}, {"nvidia": 8}), ('{"AMD": 4}', {"amd": 4})])
+def test_counts(value, parsed):
+    assert policy.parse({"accelerator_expected_count": value}).expected_count == parsed
+
+
+def test_other_variables_are_none_of_its_business():
+    assert policy.parse({"accelerator_run_root": "runs", "ansible_host": "x", 7: 8}).expected_count is None
+    with pytest.raises(policy.PolicyError, match="found list"):
+        policy.parse([])
+
+
+def test_names_of_variables_are_unambiguous():
+    expected = sum(2 + len(rule.parameters) for rule in RULES.values())
+    assert len(policy.names()) == expected
+
+
+def test_every_rule_is_described():
+    for rule in RULES.values():
+        assert rule.layer in LAYERS and rule.level in LEVELS and rule.scope in SCOPES
+        assert rule.title and rule.remedy.endswith("."), rule.id
+        assert set(rule.follows) <= set(RULES), rule.id
+        assert rule.id == rule.id.lower() and "_" not in rule.id
+        for name, parameter in rule.parameters.items():
+            assert parameter.source, (rule.id, name)
+            assert not set(parameter.by_manufacturer or {}) - {"nvidia", "amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "thead"}
+
+
+def test_shipped_profiles():
+    preflight, acceptance, consistency = (profiles.find(name) for name in ("preflight", "acceptance", "consistency"))
+    assert preflight.layers == (1,) and acceptance.layers == (1, 2, 3, 4, 5) and consistency.layers == ()
+    assert "node-answers" in preflight.required and "persistence" not in preflight.required and "persistence" in preflight.asked
+    assert preflight.required < acceptance.required
+    assert {name for name in consistency.asked if not name.startswith("cohort-")} == {"node-answers"}
+    # A rule that is only in some manufacturers' vocabulary must not leave every other node incomplete.
+    assert not {"device-health", "recovery-action", "temperature-margin"} & preflight.required
+
+
+def test_a_site_profile():
+    own = {"nightly": {"based_on": "preflight", "required": ["time-synchronized"], "optional": ["fabric-state"]}}
+    parsed = policy.parse({"accelerator_profiles": own, "accelerator_profile": "nightly"})
+    found = profiles.find(parsed.profile, parsed.profiles)
+    assert "time-synchronized" in found.required and "fabric-state" not in found.required and "fabric-state" in found.asked
+    assert found.layers == (1,)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"x": {"required": ["ecc-uncorected"]}}, "the nearest is ecc-uncorrected"),
+        ({"x": {"layers": [6]}}, "layers: found [6]"),
+        ({"x": {"needs": []}}, "allowed keys"),
+        ({"x": {"based_on": "x"}}, "is based on itself"),
+        ({"x": {"based_on": "y"}, "y": {"based_on": "x"}}, "is based on itself"),
+        ({"x": {"required": "all"}}, "a list of rules"),
+        (["x"], "a dictionary of profile name"),
+    ],
+)
+def test_a_site_profile_that_is_none(given, told):
+    assert told in problems(accelerator_profiles=given)[0]
