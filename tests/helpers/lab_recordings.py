@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Made-up recordings of nodes with eight H100: replayed as they are, and laid under lab nodes by tests/lab/profile.py."""
+"""Made-up recordings of nodes with eight H100: replayed as they are, and laid under lab nodes by tests/lab/lab_profile.py."""
 
 from __future__ import annotations
 

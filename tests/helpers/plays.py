@@ -74,3 +74,7 @@ def play(name, *arguments, run_root, inventory=None, variables=None):
 def write_inventory(path, document):
     Path(path).write_text(json.dumps(document), encoding="utf-8")
     return path
+
+
+def read(path):
+    return json.loads(Path(path).read_text(encoding="utf-8"))

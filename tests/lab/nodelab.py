@@ -115,8 +115,8 @@ class Lab:
             raise RuntimeError(f"no such lab node: {node}")
         return ["nsenter", "-t", str(pid), "-m", "-u", "-i", "-n", "-p", "-r", "-w"]
 
-    def execute(self, node: str, *argv: str, **options: object) -> subprocess.CompletedProcess:
-        return subprocess.run([*self.enter(node), *argv], env={"PATH": SAFE_PATH}, text=True, capture_output=True, **options)  # type: ignore[call-overload]
+    def execute(self, node: str, *argv: str, check: bool = False) -> subprocess.CompletedProcess:
+        return subprocess.run([*self.enter(node), *argv], env={"PATH": SAFE_PATH}, text=True, capture_output=True, check=check)
 
     def variables(self, python: str = "/usr/bin/python3") -> dict:
         """Inventory variables that reach every node of the lab."""

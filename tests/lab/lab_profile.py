@@ -70,5 +70,5 @@ def _programs(commands: list, rootfs: Path) -> None:
     for name, cases in scripts.items():
         program = rootfs / "usr/local/bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text("#!/bin/sh\ncase \"$*\" in\n" + "\n".join(cases) + '\nesac\necho "$0: not recorded: $*" >&2\nexit 64\n')
+        program.write_text('#!/bin/sh\ncase "$*" in\n' + "\n".join(cases) + '\nesac\necho "$0: not recorded: $*" >&2\nexit 64\n')
         program.chmod(0o755)
