@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Parameter, rule
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
@@ -32,10 +30,26 @@ def _per_group(view, path):
     "cohort-model", "Same accelerator model", reads=("accelerators",), level="fail", remedy="Move the odd nodes to a cohort of their own, or replace the part."
 )
 def cohort_model(view, p):
-    names = sorted(Counter(d.text("name") for d in view.packages).items())
+    # By its id on PCI where that tells the model: tools, and versions of a tool, name one part differently.
+    on_bus, names = view.pci(), set()
+    for manufacturer in sorted(set(on_bus) | {g.manufacturer for g in view.groups if g.packages}):
+        models = {e.maybe("text", "model") for e in on_bus.get(manufacturer, ())}
+        if None in models or not models:
+            group = view.group(manufacturer)
+            if group is None:
+                raise NoAnswer("unknown", "%s: not read" % manufacturer)
+            models = {d.text("name") for d in _whole(group).packages}
+        names |= models
     if not names:
         raise NoAnswer(view.device_gaps[0].outcome if view.device_gaps else "unknown", view.device_gaps[0].reason if view.device_gaps else "no device")
-    return ", ".join(name for name, _count in names)
+    return ", ".join(sorted(names))
+
+
+def _whole(group):
+    """The group, when its list of devices is whole."""
+    if group.gap:
+        raise NoAnswer("unknown", group.gap)
+    return group
 
 
 @_cohort(
@@ -48,10 +62,9 @@ def cohort_model(view, p):
 )
 def cohort_count(view, p):
     for gap in view.device_gaps:
-        # A list that may be incomplete is no count, unless PCI proves the shortage.
         if gap.outcome == "unknown" and not view.packages:
             raise NoAnswer("unknown", gap.reason)
-    return str(len(view.packages))
+    return str(sum(len(_whole(group).packages) for group in view.groups))
 
 
 @_cohort("cohort-bios", "Same BIOS version")
@@ -99,7 +112,7 @@ def cohort_runtime(view, p):
 @_cohort("cohort-firmware", "Same accelerator firmware", reads=("accelerators",), follows=("cohort-model", "cohort-driver"))
 def cohort_firmware(view, p):
     versions = {}
-    for device in view.packages:
+    for device in [device for group in view.groups for device in _whole(group).packages]:
         for name, version in device.facts("firmware").data.items():
             if type(version) is str and version:
                 versions.setdefault(clean(name, 40), set()).add(clean(version, 80))

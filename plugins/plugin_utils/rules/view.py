@@ -175,6 +175,13 @@ class Group(Facts):
     def state(self):
         return self.maybe("text", "detection", "state") or "unavailable"
 
+    @property
+    def gap(self):
+        """Why the list of devices may be incomplete, or comes from a source of last resort; None when it is what the tool counts."""
+        if self.state in ("ok", "not-declared") or self.maybe("number", "detection", "accelerators") is not None:
+            return None
+        return "%s: %s" % (self.manufacturer, self.maybe("text", "detection", "reason") or "no reason given")
+
 
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
