@@ -58,6 +58,12 @@ def fact(text, what, convert=None):
     return unknown("%s: not understood: %r" % (what, words[:80])) if value is None else value
 
 
+def told(text, what, convert=None):
+    """fact() of a tool whose N/A may as well mean that it could not be read (vendors without a public list of what a part has): unknown."""
+    value = fact(None if str(text).strip().lower() in ("na", "nan", "none", "null", "unknown") else text, what, convert)
+    return unknown(value["not_applicable"]) if is_not_applicable(value) else value
+
+
 def quantity(text, what, unit=None):
     """A number with an optional unit as a fact."""
     return fact(text, what, lambda words: number(words, what, unit))
