@@ -130,7 +130,7 @@ def test_the_newest_attempt_counts(tmp_path):
 
 def test_policy_errors_of_all_nodes_before_anything_is_written(tmp_path):
     nodes = {name: synthetic.envelopes(synthetic.healthy()) for name in ("a", "b", "c")}
-    policies = dict.fromkeys("ab", {"accelerator_policy_persistance_level": "warn"})
+    policies = {node: {"accelerator_policy_persistance_level": "warn"} for node in "ab"}
     path = synthetic.write_run(tmp_path, nodes, dict(policies, c={"accelerator_expected_count": "x"}))
     with pytest.raises(PolicyError) as raised:
         fold.fold(path)
