@@ -19,6 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import merged_recording, recording
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, dumps, utc
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.settings import readable_manufacturers
 
 READ, UNREACHABLE, TIMEOUT, NO_PYTHON, FAILED = "read", "unreachable", "timeout", "no_python", "failed"
 _CONNECT_TRIES = 2  # at 2,000 nodes some connections fail for no lasting reason
@@ -96,7 +97,7 @@ def judged(answer):
     if "sections" in answer and not answer.get("failed"):
         return READ, answer, ""
     said = " ".join(str(answer.get(key) or "") for key in ("msg", "module_stderr", "module_stdout"))
-    if answer.get("rc") == 127 or "interpreter" in said and ("not found" in said or "No such file" in said or "discover" in said):
+    if answer.get("rc") == 127 or ("interpreter" in said and ("not found" in said or "No such file" in said or "discover" in said)):
         return NO_PYTHON, {}, one_line("no usable Python on the node: %s" % said)
     return FAILED, {}, one_line(said or "the module returned nothing")
 
@@ -124,8 +125,7 @@ def manufacturers(sections):
     counts = section.get("counts")
     counts = counts if isinstance(counts, dict) else {}
     told = section.get("scan", {}).get("status") == "ok"
-    names = [name.removesuffix("_info") for name in sorted(MODULES) if MODULES[name].sections[0].startswith("accelerators.")]
-    return [m for m in names if not told or counts.get(m) != 0]
+    return [m for m in readable_manufacturers() if not told or counts.get(m) != 0]
 
 
 def one_line(error):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible.errors import AnsibleError
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster, settings
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy
 
 
@@ -15,23 +15,28 @@ def host_policies(templar, task_vars, names, profile):
     hostvars = task_vars["hostvars"]
     policies, errors = {}, []
     parsed = {}
+
+    def template(value, variables):
+        return plain(templar.copy_with_new_env(available_variables=variables).template(value))
+
     for name in names:
         if name not in hostvars:
             continue  # expected by a given roster, but not in this inventory slice
         raw = hostvars.raw_get(name)
         try:
-            variables = roster.variables(raw, lambda value, of: plain(templar.copy_with_new_env(available_variables=of).template(value)))
+            variables = roster.variables(raw, template)
+            read_with = roster.variables(raw, template, settings.CHECKS.__contains__)
         except AnsibleError as error:
             errors.append("%s: %s" % (name, error))
             continue
         variables.setdefault("accelerator_profile", profile)
-        key = repr(sorted(variables.items(), key=lambda item: item[0]))
+        key = repr((sorted(variables.items()), sorted(read_with.items())))
         if key not in parsed:
+            parsed[key] = settings.problems(read_with)
             try:
                 policy.parse(variables)
-                parsed[key] = []
             except policy.PolicyError as error:
-                parsed[key] = error.problems
+                parsed[key] += error.problems
         errors += ["%s: %s" % (name, problem) for problem in parsed[key]]
         policies[name] = variables
     if errors:
@@ -64,4 +69,4 @@ def plain(value):
 
 def overlay(filed, variables):
     """A filed policy with the policy variables of this call on top: for nodes that this inventory does not know."""
-    return dict(filed, **{name: plain(variables[name]) for name in sorted(variables) if name.startswith(roster.PREFIX) or name in roster.JUDGED})
+    return dict(filed, **{name: plain(variables[name]) for name in sorted(variables) if roster.judges(name)})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 GROUP = "accelerator_nodes"
 PREFIX = "accelerator_policy_"
+EXPECTED = "accelerator_expected_"
 JUDGED = ("accelerator_expected_count", "accelerator_expected_model", "accelerator_cohort", "accelerator_modes", "accelerator_profile", "accelerator_profiles")
 
 
@@ -30,6 +31,11 @@ def memberships(groups, roster):
     return found
 
 
-def variables(raw, template):
+def judges(name):
+    """Whether a variable is one of those that judge; misspelt ones too, so that they can be told."""
+    return name.startswith((PREFIX, EXPECTED)) or name in JUDGED
+
+
+def variables(raw, template, wanted=judges):
     """What policy says of one host: its accelerator_* variables that judge, templated. raw: the host's variables."""
-    return {name: template(raw[name], raw) for name in sorted(raw) if name.startswith(PREFIX) or name in JUDGED}
+    return {name: template(raw[name], raw) for name in sorted(raw) if wanted(name)}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import json
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.registry import MANUFACTURERS
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, RULES, Parameter
 
@@ -212,13 +213,13 @@ def _decoded(text):
 
 
 def _count(value):
-    allowed = "a whole number of packages from 0, or a dictionary of manufacturer: number"
+    allowed = "a whole number of packages from 0, or a dictionary of manufacturer: number; manufacturers: %s" % ", ".join(sorted(MANUFACTURERS))
     if isinstance(value, str) and value.strip().startswith("{"):
         value = _decoded(value)
     try:
         if isinstance(value, dict):
             counts = {str(k).lower(): _int(v) for k, v in value.items()}
-            if counts and all(n >= 0 for n in counts.values()):
+            if counts and all(n >= 0 for n in counts.values()) and set(counts) <= set(MANUFACTURERS):
                 return counts
         else:
             count = _int(value)

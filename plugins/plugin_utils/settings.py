@@ -1,0 +1,74 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Inventory variables that say how a node is read. They are held against what is allowed before anything is read."""
+
+from __future__ import annotations
+
+import difflib
+
+from ansible.module_utils.parsing.convert_bool import boolean
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
+
+_LONGEST = 86400
+
+
+def readable_manufacturers():
+    """Manufacturers that have a reading module."""
+    return [name.removesuffix("_info") for name in sorted(MODULES) if MODULES[name].sections[0].startswith("accelerators.")]
+
+
+def _manufacturers(value):
+    allowed = readable_manufacturers()
+    if isinstance(value, str) or not isinstance(value, (list, tuple)):
+        raise ValueError("a list of: %s" % ", ".join(allowed))
+    for name in value:
+        if name not in allowed:
+            near = difflib.get_close_matches(str(name), allowed, 1)
+            raise ValueError("a list of: %s%s" % (", ".join(allowed), "; the nearest to %s is %s" % (name, near[0]) if near else ""))
+
+
+def _seconds(value):
+    allowed = "whole seconds from 1 to %d" % _LONGEST
+    try:
+        seconds = int(str(value))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if not 1 <= seconds <= _LONGEST:
+        raise ValueError(allowed)
+
+
+def _bool(value):
+    try:
+        boolean(value)
+    except TypeError:
+        raise ValueError("true or false") from None
+
+
+def _directory(value):
+    if not isinstance(value, str) or not value.startswith("/"):
+        raise ValueError("an absolute path")
+
+
+CHECKS = {
+    "accelerator_deadline": _seconds,
+    "accelerator_host_root": _directory,
+    "accelerator_manufacturers": _manufacturers,
+    "accelerator_record": _bool,
+    "accelerator_strict": _bool,
+}
+
+
+def problems(variables):
+    """What is wrong with these variables, each with its name, what was found and what is allowed."""
+    told = []
+    for name in sorted(set(CHECKS) & set(variables)):
+        value = variables[name]
+        if value is None or (isinstance(value, str) and not value.strip()):
+            continue
+        try:
+            CHECKS[name](value)
+        except ValueError as error:
+            text = repr(value)
+            told.append("%s: found %s, allowed: %s" % (name, text if len(text) <= 60 else text[:57] + "...", error))
+    return told
