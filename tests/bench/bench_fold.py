@@ -34,19 +34,27 @@ def report(index):
         {
             "template": "synthetic driver message %d of node <n>, <hex>" % i,
             "count": 3 + i,
-            "first": 100.5 + i,
-            "last": 9000.25 + i,
+            "first": "2026-03-01T07:%02d:00.000Z" % i,
+            "last": "2026-03-01T07:%02d:30.000Z" % i,
             "priority": 6,
-            "sample": "[  100.500000] synthetic driver message %d of node %d, 0x%08x, that no catalogue knows" % (i, index, index * 977 + i),
+            "sample": "synthetic driver message %d of node %d, 0x%08x, that no catalog knows" % (i, index, index * 977 + i),
             "addresses": [synthetic.address(i % 8)],
             "codes": [],
         }
-        for i in range(90)
+        for i in range(12)
     ]
     sections = synthetic.healthy(serial="S%05d" % index, events=events)
     group = sections["accelerators.nvidia"]
-    for device in group["devices"]:
-        device["extra"] = {"clocks_%s_mhz" % name: 1000 + index % 7 for name in ("graphics", "sm", "memory", "video", "graphics_max", "sm_max", "memory_max", "video_max")}
+    for number, device in enumerate(group["devices"]):
+        # What readers keep besides: clocks, supported modes, firmware parts.
+        device["extra"] = {
+            "%s_%s_mhz" % (kind, name): 1000 + (index + number) % 7
+            for kind in ("clock", "clock_max", "clock_default", "clock_application")
+            for name in ("graphics", "sm", "memory", "video")
+        }
+        device["extra"]["parts"] = [
+            {"part": "part %d" % i, "version": "96.00.%02d.00.01" % i, "state": "unknown to every rule", "number": i * 1000 + index} for i in range(18)
+        ]
     if index % 50 == 7:
         group["devices"][index % 8]["row_remap"]["pending"] = True
     if index % 70 == 3:
@@ -121,7 +129,10 @@ def main():
     print("json.loads of the files      %6.2f s process  %6.2f s CPU" % (base["process"], base["cpu"]))
     print("fold                         %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (pool["process"], pool["cpu"], pool["process"] / base["process"]))
     print("fold in one process          %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (one["process"], one["cpu"], one["process"] / base["process"]))
-    print("memory a node                %6.1f KiB (pool: %.1f)" % ((one["grown_kib"] - fewer["grown_kib"]) / (given.nodes - given.nodes // 2), pool["grown_kib"] / given.nodes))
+    print(
+        "memory a node                %6.1f KiB (pool: %.1f)"
+        % ((one["grown_kib"] - fewer["grown_kib"]) / (given.nodes - given.nodes // 2), pool["grown_kib"] / given.nodes)
+    )
     return None
 
 

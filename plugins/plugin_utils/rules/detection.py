@@ -77,7 +77,7 @@ def accelerators_detected(view, p):
     outcomes = []
     for group in view.groups:
         subject = ("manufacturer", group.manufacturer)
-        reason = group.maybe("text", "detection", "reason") or "no reason given"
+        reason = group.reason
         if group.state == "ok":
             outcomes.append(passed(subject))
         elif group.state == "not-declared":
@@ -126,7 +126,7 @@ def detection_agrees(view, p):
             continue
         subject = ("manufacturer", group.manufacturer)
         if not group.packages:
-            outcomes.append(unknown(group.maybe("text", "detection", "reason") or "no device was read", subject))
+            outcomes.append(unknown(group.reason, subject))
             continue
         try:
             outcomes.append(_agrees(group, view.pci().get(group.manufacturer, []), subject))
@@ -192,7 +192,7 @@ def _count(view, manufacturer, expected, subject):
         for group in groups:
             # Some may be there and unread; those that were read prove a surplus, never a shortage.
             if group.state not in ("ok", "not-declared") and count < expected and not _short_on_bus(view, manufacturer, expected):
-                return unknown(group.maybe("text", "detection", "reason") or "not read", subject)
+                return unknown(group.reason, subject)
         if count < expected and not groups:
             on_bus = view.pci()
             seen = sum(len(v) for k, v in on_bus.items() if manufacturer in (None, k))

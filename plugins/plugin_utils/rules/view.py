@@ -182,6 +182,12 @@ class Group(Facts):
             return None
         return "%s: %s" % (self.manufacturer, self.maybe("text", "detection", "reason") or "no reason given")
 
+    @property
+    def reason(self):
+        """Why detection is not ok; names the manufacturer where the node was asked for more than one."""
+        said = self.maybe("text", "detection", "reason") or "no reason given"
+        return said if len(self.view.groups) == 1 else "%s: %s" % (self.manufacturer, said)
+
 
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
@@ -273,11 +279,10 @@ class NodeView:
                 gaps.append(Outcome("unknown", problem))
                 continue
             group = self.group(name.partition(".")[2])
-            reason = group.maybe("text", "detection", "reason") or "no reason given"
             if group.state == "not-declared" and not group.devices:
-                gaps.append(Outcome("not_applicable", "no %s accelerator: %s" % (group.manufacturer, reason)))
+                gaps.append(Outcome("not_applicable", "no %s accelerator: %s" % (group.manufacturer, group.maybe("text", "detection", "reason") or "none")))
             elif group.state != "ok":
-                gaps.append(Outcome("unknown", "%s: %s" % (group.manufacturer, reason)))
+                gaps.append(Outcome("unknown", group.reason))
             elif not group.packages:
                 gaps.append(Outcome("unknown", "%s: detection is ok, yet no device is listed" % group.manufacturer))
         try:
