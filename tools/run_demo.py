@@ -14,7 +14,7 @@ import yaml
 def main():
     options = playbook.arguments(__doc__, inventory="inventories/demo")
     manifest = yaml.safe_load((playbook.ROOT / "inventories" / "demo" / "manifest.yml").read_text(encoding="utf-8"))
-    fleet, report = playbook.run("preflight", "inventories/demo", options.run_root, options.extra)
+    fleet, report = playbook.run("preflight", options.inventory, options.run_root, options.extra)
     playbook.show(fleet, report)
     found = {entry["node"]: entry["verdict"] for entry in fleet["verdicts"]}
     planted = {node: entry["verdict"] for node, entry in manifest["nodes"].items()}

@@ -25,8 +25,7 @@ def collection(tmp_path_factory):
 
 def run(argv, cwd, **environment):
     """Run a tool of the virtual environment; its output is the assertion's message."""
-    env = {"PATH": f"{BIN}:{path_with_interpreters()}", "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(cwd.parents[2])}
-    env.update(environment)
+    env = {"PATH": f"{BIN}:{path_with_interpreters()}", "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C.UTF-8", **environment}
     done = subprocess.run([str(BIN / argv[0]), *argv[1:]], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(argv)}\n{done.stdout[-12000:]}\n{done.stderr[-6000:]}"
     return done.stdout
@@ -43,11 +42,11 @@ def test_ansible_test_sanity(collection):
 
 
 def test_ansible_lint_production(collection):
-    run(["ansible-lint", "--offline", "--nocolor", "--profile", "production"], collection)
+    run(["ansible-lint", "--offline", "--nocolor", "--profile", "production"], collection, ANSIBLE_COLLECTIONS_PATH=str(collection.parents[2]))
 
 
 def test_antsibull_docs_strict(collection):
-    run(["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "all", "."], collection)
+    run(["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "all", "."], collection, ANSIBLE_COLLECTIONS_PATH=str(collection.parents[2]))
 
 
 def test_changelog(collection):
@@ -59,7 +58,7 @@ def test_build_installs_and_lists_its_modules(collection, tmp_path):
     (artifact,) = tmp_path.glob("fleetproof-accelerator-*.tar.gz")
     installed = tmp_path / "installed"
     run(["ansible-galaxy", "collection", "install", "--offline", "-p", str(installed), str(artifact)], collection)
-    out = run(["ansible-doc", "-t", "module", "-l", "fleetproof.accelerator"], collection, ANSIBLE_COLLECTIONS_PATH=str(installed))
+    out = run(["ansible-doc", "-t", "module", "-l", "fleetproof.accelerator"], tmp_path, ANSIBLE_COLLECTIONS_PATH=str(installed))
     for module in sorted((collection / "plugins" / "modules").glob("[a-z]*.py")):
         assert f"fleetproof.accelerator.{module.stem}" in out
 

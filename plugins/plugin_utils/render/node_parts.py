@@ -44,7 +44,7 @@ _HARMLESS = re.compile(r"[ !#-%(-;=?-~]{0,500}\Z")
 
 def markup(value):
     """Text as HTML: visible and escaped."""
-    if type(value) is str and _HARMLESS.match(value):
+    if value.__class__ is str and _HARMLESS.match(value):
         return value
     return str(escape(w.visible(value)))
 
@@ -65,9 +65,9 @@ def category(rule, about):
 
 def _cell(value, key=None):
     """(class, HTML) of a fact."""
-    if type(value) is str:
+    if value.__class__ is str:
         text = value
-    elif type(value) is int:
+    elif value.__class__ is int:
         text = str(value)
     else:
         text = w.words(value)
@@ -183,7 +183,7 @@ class Parts:
         self.columns = sorted(used, key=lambda name: (name in LAYER_COLUMNS.values(), order.index(name) if name in order else len(order), name))
 
     def _fact(self, key, value):
-        place = (key, value) if type(value) in (str, int) else None
+        place = (key, value) if value.__class__ in (str, int) else None
         made = self._facts.get(place) if place else None
         if made is None:
             kind, text = _cell(value)

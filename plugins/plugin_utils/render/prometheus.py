@@ -17,7 +17,7 @@ _HARMLESS = re.compile(r"[ !#-\[\]-~]{0,500}\Z")
 
 
 def _label(value):
-    if type(value) is str and _HARMLESS.match(value):
+    if value.__class__ is str and _HARMLESS.match(value):
         return value
     return visible(value, 1000).replace("\\", "\\\\").replace("\"", "\\\"")
 

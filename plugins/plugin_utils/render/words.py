@@ -40,7 +40,7 @@ def _notation(char):
 
 def visible(value, longest=LONGEST):
     """The text of any value with nothing in it that acts: controls, bidi marks, invisible and unassigned characters become [U+XXXX]."""
-    text = value if type(value) is str else words(value)
+    text = value if value.__class__ is str else words(value)
     cut = ""
     if len(text) > longest:
         cut = " … (%d more characters)" % (len(text) - longest)
@@ -109,7 +109,7 @@ def plural(count, noun):
 
 def anchor(prefix, name):
     """A fragment identifier: one per name, only characters that need no encoding in an id, an href or a selector."""
-    if type(name) is str and _PLAIN_NAME.match(name):
+    if name.__class__ is str and _PLAIN_NAME.match(name):
         return "%s-%s" % (prefix, name)
     raw = str(name).encode("utf-8", "surrogatepass")
     return "%s-%s" % (prefix, "".join(chr(byte) if byte in _NAME_BYTES else "~%02X" % byte for byte in raw))
