@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, ascend, nvidia
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, ascend, cambricon, hygon, nvidia
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, node
 
 
@@ -26,5 +26,7 @@ MODULES = {
     "kernel_events": Reader(lambda host: {"kernel": kernel_log.collect(host)}, ("kernel",)),
     "amd_info": _manufacturer(amd),
     "ascend_info": _manufacturer(ascend),
+    "cambricon_info": _manufacturer(cambricon),
+    "hygon_info": _manufacturer(hygon),
     "nvidia_info": _manufacturer(nvidia),
 }
