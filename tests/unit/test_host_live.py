@@ -172,6 +172,10 @@ def test_a_dead_file_system_costs_one_limit(tmp_path, monkeypatch):
             assert host.read_text("/proc/version").ok
         said = host.run([str(mount / "tool")], timeout=0.5)  # exec itself blocks
         assert said.status == answers.TIMEOUT and "no answer in time" in said.detail
+        looking = LiveHost(path="%s:/usr/bin:/bin" % mount)
+        assert looking.run(["true"]).rc == 0
+        assert looking.run(["no-such-program-at-all"]).status == answers.ABSENT
+        looking.close()
         mounted = LiveHost(root=str(tmp_path))
         assert mounted.read_text("/dead/x").status == answers.TIMEOUT
         mounted.close()

@@ -220,7 +220,7 @@ def test_a_reader_may_change_what_it_got():
     recorder.listdir("/d").value.append("b")
     recorder.native("lib").value["x"].append(2)
     assert tidy(recorder.recording())["files"] == {"/d": {"dir": ["a"]}}
-    assert recorder.recording()["natives"] == {"lib": {"answer": {"x": [1]}}}
+    assert tidy(recorder.recording())["natives"] == {"lib": {"answer": {"x": [1]}}}
 
 
 SECRET = "s3cr3tValue0123456789"
@@ -250,6 +250,9 @@ SECRET = "s3cr3tValue0123456789"
         "client-secret: %s",
         "api-key: %s",
         "passphrase = %s more",
+        "password=&%s",
+        "password: '[%s'",
+        '{"Secret": "{%s"}',
         'password = "two words %s"',
         "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\n%s",
@@ -386,3 +389,14 @@ def test_different_identifiers_stay_different():
 def test_statuses_of_the_door_are_all_known_here():
     words = {v for k, v in vars(answers).items() if k.isupper() and isinstance(v, str)}
     assert {a.status for a in FACTS} | {"ok", "overflow"} == words
+
+
+def test_the_filter_refuses_what_is_no_recording():
+    errors = pytest.importorskip("ansible.errors", reason="needs ansible-core")
+    from ansible_collections.fleetproof.accelerator.plugins.filter.neutral_recording import FilterModule
+
+    neutral = FilterModule().filters()["neutral_recording"]
+    assert UUID not in json.dumps(neutral(identified(), ["release"]))
+    for wrong in ("text", {}, {"schema": "other"}):
+        with pytest.raises(errors.AnsibleFilterError, match="allowed: a mapping with schema"):
+            neutral(wrong)

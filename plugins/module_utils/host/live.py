@@ -85,8 +85,6 @@ class LiveHost(Host):
             self._helper.end(0)
             self._helper = None
 
-    # -- files -----------------------------------------------------------------------------------------------------
-
     def _start(self, request=b"", limit=1 << 30):
         # isolated, without site, writing no bytecode
         argv = [sys.executable, "-I", "-S", "-B", "-c", _BOOT, str(len(self._source))]
@@ -95,7 +93,7 @@ class LiveHost(Host):
 
     def _ask(self, operation, path, limit=0, subject=None, again=True):
         subject = path if subject is None else subject
-        left = min(READ_SECONDS, self.remaining())
+        left = min(READ_SECONDS / (1 + len(self._hung)), self.remaining())  # where many hang, the next one is waited for less
         if left <= 0 or (operation, path) in self._hung:
             return Answer(answers.TIMEOUT, detail=_PASSED if left <= 0 else "no answer in time", subject=subject)
         started = self._helper is None
@@ -165,8 +163,6 @@ class LiveHost(Host):
     def statvfs(self, path):
         return self._asked(_facts, b"statvfs", path, subject="statvfs %s" % path)
 
-    # -- programs and libraries ------------------------------------------------------------------------------------
-
     def _environment(self, more):
         # PYTHON*: some vendor tools are Python, of another interpreter than this module's
         dropped = ("LC_", "PYTHON", "LANGUAGE", "LD_PRELOAD", "BASH_ENV", "ENV")
@@ -178,8 +174,14 @@ class LiveHost(Host):
     def resolve(self, program):
         known = self._programs.get(program)
         if known is None:
-            known = self._asked(os.fsdecode, b"which", "%s:%s" % (program, self._path), subject=program)
-            if known.status in (answers.OK, answers.ABSENT, answers.DENIED):
+            known = self._asked(_text, b"which", "%s:%s" % (program, self._path), subject=program)
+            if known.status == answers.TIMEOUT:  # look once which directory it is, not with every program
+                directories = self._path.split(":")
+                alive = [d for d in directories if self._ask(b"which", "%s:%s" % (program, d)).status != answers.TIMEOUT]
+                if alive and alive != directories:
+                    self._path = ":".join(alive)
+                    return self.resolve(program)
+            elif known.status in (answers.OK, answers.ABSENT, answers.DENIED):
                 self._programs[program] = known
         return Answer(known.status, known.value, known.detail, program)
 
@@ -247,8 +249,6 @@ class LiveHost(Host):
             last = _text(process.kept[2]).strip().rpartition("\n")[2][:200]
             detail = (detail or "ended without an answer, exit %s" % process.rc) + (" (%s)" % last if last else "")
         return Answer(answers.IO_ERROR if status in (answers.OK, "failed") else status, detail=detail, subject=name)
-
-    # -- the machine -----------------------------------------------------------------------------------------------
 
     def uname(self):
         return Answer(answers.OK, dict(zip(("system", "node", "release", "version", "machine"), os.uname())), subject="uname")

@@ -12,12 +12,13 @@ REDACTED = "[redacted]"
 _WORDS = r"token|passw(?:or)?d|passphrase|secret|credential|authorization|api[_-]?key|access[_-]?key|private[_-]?key"
 _SECRET_NAME = re.compile(r"(?i)(?:%s|(?<![a-z0-9])(?:auth|key)$)" % _WORDS)
 _HARMLESS_NAME = re.compile(r"(?i)(?:file|path|dir|ttl|timeout|mode|url|type|enabled|count)s?$")
-_HARMLESS = re.compile(r"(?i)(?:true|false|null|none|yes|no|x)?$|[\[{|>&*]")
+_HARMLESS = re.compile(r"(?i)(?:true|false|null|none|yes|no|x)?$")
+_NESTED = re.compile(r"[\[{]|[|>][+-]?$")  # what follows is no value but its members, or a block of lines
 _ASSIGNED = re.compile(
     r"(?i)((?:%s|(?<![a-z0-9])auth(?![a-z0-9])|(?<![a-z0-9])key(?==))[\w.-]{0,40})(['\"\\]{0,3}[ \t]*[:=][ \t]*)"
-    r"(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|\\\"[^\"\n]*|(?:(?:bearer|basic|digest)[ \t]+)?[^\s\"',;&}\])\0]+)" % _WORDS
+    r"(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|\\\"[^\"\n]*|(?:(?:bearer|basic|digest)[ \t]+)?[^\s\"',;}\])\0][^\s\"',;&}\])\0]*)" % _WORDS
 )
-_OPTION = re.compile(r"(?i)(--?[\w-]{0,40}?(?:%s)[ \t\0]+)([^\s\0-][^\s\0]*)" % _WORDS)
+_OPTION = re.compile(r"(?i)((?<![\w-])--?(?=[a-z])[\w-]{0,40}?(?:%s)[ \t\0]+)([^\s\0-][^\s\0]*)" % _WORDS)
 _WHOLE = (
     (re.compile(r"(?i)\b(bearer[ \t]+)[\w.~+/=-]{16,}"), r"\1" + REDACTED),
     (re.compile(r"(://[^/\s:@\"']{0,200}:)[^/\s@\"']{1,200}@"), r"\1" + REDACTED + "@"),
@@ -30,7 +31,7 @@ def _assigned(found):
     name, between, value = found.groups()
     mark = value[0] if value[0] in "\"'" else ""
     bare = value.strip("\"'\\")
-    if _HARMLESS_NAME.search(name) or _HARMLESS.match(bare) or (bare.isdigit() and "token" in name.lower()):
+    if _HARMLESS_NAME.search(name) or _HARMLESS.match(bare) or _NESTED.match(value) or (bare.isdigit() and "token" in name.lower()):
         return found.group()
     return name + between + mark + REDACTED + mark
 

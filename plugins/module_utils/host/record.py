@@ -15,9 +15,6 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.base i
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.privacy import redact, redact_arguments
 
 SCHEMA = "fleetproof.accelerator/recording/v1"
-LATE = "no answer in time"
-_COMMAND = {(answers.ABSENT, "no such program"): "missing", (answers.TIMEOUT, LATE): "hang"}
-_NATIVE = {answers.OK: "answer", answers.ABSENT: "missing", answers.SIGNALED: "signal", answers.IO_ERROR: "error"}
 
 
 def _trimmed(items):
@@ -42,7 +39,8 @@ class RecordingHost(Host):
         self._inner = inner
         self._redact = redact
         self._started = inner.now()
-        self._files, self._statvfs, self._programs, self._host, self._natives, self._commands = {}, {}, {}, {}, {}, {}
+        self._files, self._natives, self._commands = {}, {}, {}
+        self._single = {"host": {}, "statvfs": {}, "programs": {}}
         self.now, self.monotonic, self.remaining, self.close = inner.now, inner.monotonic, inner.remaining, inner.close
 
     def _clean(self, value, name=""):
@@ -64,10 +62,6 @@ class RecordingHost(Host):
             said["truncated"] = True
         return said
 
-    def _plain(self, subject, answer):
-        said = self._full(answer, subject)
-        return said["value"] if answer.ok else said
-
     def _asked(self, operation, path, answer):
         path = posixpath.normpath("/" + path.lstrip("/"))
         self._files.setdefault(path, {}).setdefault(operation, []).append(self._full(answer, posixpath.basename(path)))
@@ -82,24 +76,11 @@ class RecordingHost(Host):
             answer.value = answer.value.decode("utf-8", "replace")
         return answer
 
-    def statvfs(self, path):
-        answer = self._inner.statvfs(path)
-        self._statvfs[path] = self._plain(path, answer)
-        return answer
-
-    def resolve(self, program):
-        answer = self._inner.resolve(program)
-        self._programs[program] = self._plain(program, answer)
-        return answer
-
     def run(self, argv, timeout=None, env=None, stdin=None, **more):
         command = self._inner.run(argv, timeout, env, stdin, **more)
         entry = {key: value for key, value in (("env", env), ("stdin", stdin)) if value}
         entry.update((key, getattr(command, key)) for key in ("stdout", "stderr", "detail", "stuck_pid", "seconds") if getattr(command, key))
-        short = _COMMAND.get((command.status, command.detail))
-        if short:
-            entry.pop("detail")
-        entry.update({short: True} if short else {"rc": command.rc} if command.status == answers.OK else {"status": command.status})
+        entry.update({"rc": command.rc} if command.status == answers.OK else {"status": command.status})
         argv = [str(a) for a in argv]
         entry = dict({"argv": redact_arguments(argv) if self._redact else argv}, **self._clean(entry))
         key = (posixpath.basename(argv[0]), *argv[1:], repr(env), repr(stdin))
@@ -108,26 +89,19 @@ class RecordingHost(Host):
 
     def native(self, name, reader=None, timeout=None, arguments=None):
         answer = self._inner.native(name, reader, timeout, arguments)
-        entry = self._full(answer)
-        if answer.status in _NATIVE:
-            entry = {_NATIVE[answer.status]: entry.get("value") if answer.ok else answer.detail}
-        elif (answer.status, answer.detail) == (answers.TIMEOUT, LATE):
-            entry = {"hang": True}
-        self._natives.setdefault(name, []).append(entry)
+        self._natives.setdefault(name, []).append(self._full(answer))
         return answer
 
     def recording(self):
         """The recording as a document; ReplayHost answers from it what was answered here. plugin_utils/records/tidy.py makes it short."""
         return {
             "schema": SCHEMA,
-            "node": str((self._host.get("uname") or {}).get("node") or "unknown"),
+            "node": str((self._single["host"].get("uname") or {}).get("node") or "unknown"),
             "recorded": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._started)),
-            "host": dict(self._host),
+            **{section: dict(said) for section, said in self._single.items()},
             "files": {path: _entry(self._files[path]) for path in sorted(self._files)},
-            "statvfs": dict(self._statvfs),
-            "programs": dict(self._programs),
             "commands": [entry for same in self._commands.values() for entry in _trimmed(same)],
-            "natives": {name: said[0] if len(said) == 1 else said for name, said in ((n, _trimmed(e)) for n, e in self._natives.items())},
+            "natives": {name: _trimmed(said) for name, said in self._natives.items()},
         }
 
 
@@ -135,10 +109,11 @@ def _of_path(name):
     return lambda self, path: self._asked(name, path, getattr(self._inner, name)(path))
 
 
-def _of_machine(name, key):
-    def ask(self):
-        answer = getattr(self._inner, name)()
-        self._host[key] = self._plain(key, answer)
+def _single(name, section, key=None):
+    def ask(self, *subject):
+        answer = getattr(self._inner, name)(*subject)
+        said = self._full(answer)
+        self._single[section][key or subject[0]] = said["value"] if answer.ok else said
         return answer
 
     return ask
@@ -146,5 +121,7 @@ def _of_machine(name, key):
 
 for _name in ("exists", "stat", "listdir", "readlink"):
     setattr(RecordingHost, _name, _of_path(_name))
-for _name, _key in (("uname", "uname"), ("limits", "limits"), ("boot_time", "boot_time"), ("is_root", "root_user"), ("python", "python")):
-    setattr(RecordingHost, _name, _of_machine(_name, _key))
+for _name in ("uname", "limits", "boot_time", "is_root", "python"):
+    setattr(RecordingHost, _name, _single(_name, "host", "root_user" if _name == "is_root" else _name))
+RecordingHost.statvfs = _single("statvfs", "statvfs")
+RecordingHost.resolve = _single("resolve", "programs")

@@ -45,7 +45,30 @@ def _entry(asked):
     return short[0] if len(short) == 1 else {"answers": short}
 
 
+def _command(entry):
+    status, detail = entry.get("status"), entry.get("detail")
+    short = {(answers.ABSENT, "no such program"): {"missing": True}, (answers.TIMEOUT, _LATE): {"hang": True}, (answers.SIGNALED, detail): {"signal": detail}}
+    if (status, detail) not in short:
+        return entry
+    rest = {key: value for key, value in entry.items() if key not in ("argv", "status", "detail")}
+    return {"argv": entry["argv"], **short[status, detail], **rest}
+
+
+def _native(said):
+    keys = {answers.OK: "answer", answers.ABSENT: "missing", answers.SIGNALED: "signal", answers.IO_ERROR: "error"}
+    if said == {"status": answers.TIMEOUT, "detail": _LATE}:
+        return {"hang": True}
+    if said.get("status") not in keys or "truncated" in said:
+        return said
+    return {keys[said["status"]]: said.get("value") if said["status"] == answers.OK else said.get("detail", "")}
+
+
 def tidy(document):
     """The same recording with the short forms of docs/recording.md where they say the same; sections that hold nothing are left out."""
     files = {path: _entry(entry["asked"]) if isinstance(entry, dict) and "asked" in entry else entry for path, entry in (document.get("files") or {}).items()}
-    return {key: value for key, value in dict(document, files=files).items() if value not in ({}, [])}
+    commands = [_command(entry) for entry in document.get("commands") or []]
+    natives = {}
+    for name, said in (document.get("natives") or {}).items():
+        short = [_native(one) for one in (said if isinstance(said, list) else [said])]
+        natives[name] = short[0] if len(short) == 1 else short
+    return {key: value for key, value in dict(document, files=files, commands=commands, natives=natives).items() if value not in ({}, [])}
