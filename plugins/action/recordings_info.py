@@ -15,5 +15,7 @@ class ActionModule(ControllerAction):
     ERRORS = (MalformedRecording,)
 
     def act(self, arguments, task_vars):
+        if not arguments["directory"]:
+            raise MalformedRecording("recordings: found nothing, allowed: -e recordings=DIRECTORY")
         found = recording.find(arguments["directory"])
         return {"changed": False, "recordings": [{"node": node, "path": str(path.resolve())} for node, path in sorted(found.items())]}

@@ -113,7 +113,7 @@ class RunDirectory:
         for key in _AGREE:
             if self.run.get(key) != document.get(key):
                 raise RunError(
-                    "accelerator_run_id: run %s exists and its %s differs (there: %s; here: %s); use the same inventory, policy and collection, or another run id"
+                    "accelerator_run_id: run %s exists and its %s differs (there: %s; here: %s); allowed: the same inventory, policy, collection, or a new id"
                     % (self.run.get("run_id"), key, _short(self.run.get(key)), _short(document.get(key)))
                 )
 
@@ -209,7 +209,7 @@ def find(root, run_id=None):
         raise RunError("accelerator_run_id: found %r, allowed: the name of a run below %s" % (run_id, root))
     path = root / str(run_id) if run_id else root / "latest"
     if not path.is_dir():
-        there = sorted(p.name for p in root.iterdir() if (p / "run.json").is_file())[-5:] if root.is_dir() else []
+        there = sorted(p.name for p in root.iterdir() if (p / "run.json").is_file() and not p.is_symlink())[-5:] if root.is_dir() else []
         raise RunError("%s: no such run; newest runs there: %s" % (path, ", ".join(there) or "none"))
     return RunDirectory(path.resolve())
 
