@@ -85,6 +85,8 @@ def kind(found):
 
 
 def read(fd, found, again, limit):
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.EISDIR, "")
     if not stat.S_ISREG(found.st_mode):
         return b"kind", kind(found), b""
     # O_NONBLOCK: a FIFO put in the file's place since must not hold us

@@ -80,7 +80,6 @@ class LiveHost(Host):
         return max(0.0, self._until - time.monotonic())
 
     def close(self):
-        """Ends the helper; it would also end with the module."""
         if self._helper is not None:
             self._helper.end(0)
             self._helper = None
@@ -96,10 +95,10 @@ class LiveHost(Host):
         left = min(READ_SECONDS / (1 + len(self._hung)), self.remaining())  # where many hang, the next one is waited for less
         if left <= 0 or (operation, path) in self._hung:
             return Answer(answers.TIMEOUT, detail=_PASSED if left <= 0 else "no answer in time", subject=subject)
-        started = self._helper is None
+        fresh = self._helper is None
         try:
             request = _frame(operation, b"%d" % limit, os.fsencode(self._root), path.encode("utf-8", "surrogateescape"))
-            if started:
+            if fresh:
                 self._helper = self._start()
         except UnicodeEncodeError:
             return _errno("EINVAL", subject)
@@ -108,7 +107,7 @@ class LiveHost(Host):
         if "\0" in path:
             return _errno("EINVAL", subject)
         helper = self._helper
-        helper.feed(request)
+        helper.feed += request
         end = helper.pump(time.monotonic() + left, _complete)
         if end == WANTED:
             word, detail, payload = bytes(helper.kept[child.ANSWERS][4:]).split(b"\0", 2)
@@ -118,7 +117,7 @@ class LiveHost(Host):
         status, detail = helper.outcome(end, helper.end(0))
         if end == TIME:
             self._hung.add((operation, path))
-        elif again and not started:  # it may have died of something else, before
+        elif again and not fresh:  # it may have died of something else, before
             return self._ask(operation, path, limit, subject, False)
         if status in (answers.TIMEOUT, answers.SIGNALED):
             return Answer(status, detail=detail, subject=subject)
@@ -130,8 +129,6 @@ class LiveHost(Host):
             return _errno(detail, subject)
         if word == b"outside":
             return Answer(answers.OUTSIDE, subject=subject)
-        if word == b"kind" and detail == "directory":
-            return Answer(answers.IS_A_DIRECTORY, subject=subject)
         if word == b"kind":
             return Answer(answers.NOT_A_FILE, detail=detail, subject=subject)
         return Answer(answers.OK, payload, subject=subject, truncated=word == b"truncated")
@@ -181,7 +178,7 @@ class LiveHost(Host):
                 if alive and alive != directories:
                     self._path = ":".join(alive)
                     return self.resolve(program)
-            elif known.status in (answers.OK, answers.ABSENT, answers.DENIED):
+            else:
                 self._programs[program] = known
         return Answer(known.status, known.value, known.detail, program)
 
@@ -204,7 +201,7 @@ class LiveHost(Host):
         except (OSError, ValueError) as error:
             return Command(argv, answers.IO_ERROR, detail="could not be started: %s" % error)
         end = process.pump(started + seconds)
-        held = process.held
+        held = bool(process.pipes)
         left = process.end() if end in (TIME, OVERFLOW) else process.end(0)
         status, detail = process.outcome(end, left)
         if status == "failed":
@@ -212,22 +209,13 @@ class LiveHost(Host):
             status, detail = failed.status, failed.detail or "no such program"
         elif status == answers.OK and held:
             detail = detail or "it left processes that held its output; they were killed"
-        return Command(
-            argv,
-            status,
-            rc=process.rc if status == answers.OK else None,
-            stdout=_text(process.kept[1]),
-            stderr=_text(process.kept[2]),
-            seconds=round(time.monotonic() - started, 3),
-            detail=detail,
-            stuck_pid=left[0][0] if left else None,
-        )
+        rc = process.rc if status == answers.OK else None
+        seconds = round(time.monotonic() - started, 3)
+        return Command(argv, status, rc, _text(process.kept[1]), _text(process.kept[2]), seconds, detail, left[0][0] if left else None)
 
     def native(self, name, reader=None, timeout=None, arguments=None):
-        """reader: an imported module that stands alone and has read(arguments) -> dict. It runs in a child.
-
-        It says that its library is missing by ImportError, its own class Missing, or {"missing": "what"}.
-        """
+        """reader: an imported module that stands alone and has read(arguments) -> dict; it runs in a child. That its
+        library is missing it says by ImportError, by its own exception Missing, or by {"missing": "what"}."""
         if self._root != "/":
             return Answer(answers.ABSENT, detail="libraries of a mounted host are not loaded", subject=name)
         seconds = min(COMMAND_SECONDS if timeout is None else timeout, self.remaining())
@@ -289,7 +277,7 @@ def _read(name, text):
         answer = json.loads(text)
     except (ValueError, RecursionError) as error:
         return Answer(answers.IO_ERROR, detail="answer not understood: %s" % error, subject=name)
-    if "answer" in answer:
-        return Answer(answers.OK, answer["answer"], subject=name)
-    missing = answer.get("missing")
-    return Answer(answers.IO_ERROR if missing is None else answers.ABSENT, detail=str(answer.get("error") if missing is None else missing), subject=name)
+    for key, status in (("missing", answers.ABSENT), ("error", answers.IO_ERROR)):
+        if key in answer:
+            return Answer(status, detail=str(answer[key]), subject=name)
+    return Answer(answers.OK, answer.get("answer"), subject=name)

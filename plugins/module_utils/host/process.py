@@ -47,11 +47,9 @@ def _become(path, argv, env, ends, failed, root):
 
 
 def _session(leader):
-    """[(pid, state)] of the living processes of a session; None when /proc does not tell."""
+    """[(pid, state)] of the living processes of a session."""
     found = []
-    if not os.path.exists("/proc/self/stat"):
-        return None
-    for name in filter(str.isdigit, os.listdir("/proc")):
+    for name in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
         try:
             with open("/proc/%s/stat" % name, "rb") as stat:
                 fields = stat.read().rpartition(b")")[2].split()
@@ -63,10 +61,8 @@ def _session(leader):
 
 
 class Process:
-    """limits: {descriptor: bytes kept} for 1, 2, …; those in spill lose what is more, others stop the process.
-
-    feed: bytes for descriptor 0, which stays open for more when keep_open. Raises OSError when there can be no child.
-    """
+    """limits: {descriptor: bytes kept} for 1, 2, …; those in spill lose what is more, others stop it. feed: bytes for
+    descriptor 0, which stays open for more when keep_open. Raises OSError when there can be no child."""
 
     def __init__(self, path, argv, env, feed=None, limits=None, spill=(), root="/", keep_open=False):
         while _abandoned and _abandoned[0]._reaped():
@@ -78,8 +74,8 @@ class Process:
         self.overflow = False
         self.errno = self.status = self._stdin = None
         self._spill, self._keep_open = spill, keep_open
-        self._feed = bytearray(feed or b"")
-        self._pipes = {}  # our end -> their descriptor; -1: the errno exec failed with
+        self.feed = bytearray(feed or b"")
+        self.pipes = {}  # our end -> their descriptor; -1: the errno exec failed with
         theirs, ours = [], []
         try:
             if feed is None:
@@ -92,7 +88,7 @@ class Process:
                 mine, end = os.pipe()
                 theirs.append(end)
                 ours.append(mine)
-                self._pipes[mine] = number
+                self.pipes[mine] = number
             for fd in ours:
                 os.set_blocking(fd, False)
             self.pid = os.fork()
@@ -105,9 +101,6 @@ class Process:
         finally:
             for fd in theirs:
                 os.close(fd)
-
-    def feed(self, data):
-        self._feed += data
 
     def _exited(self):
         try:  # left a zombie: so long its number, and its group's, are nobody else's
@@ -127,7 +120,7 @@ class Process:
     def _close(self, fds):
         for fd in list(fds):
             os.close(fd)
-            self._pipes.pop(fd, None)
+            self.pipes.pop(fd, None)
             if fd == self._stdin:
                 self._stdin = None
 
@@ -136,7 +129,7 @@ class Process:
             piece = os.read(fd, _CHUNK)
         except BlockingIOError:
             return
-        number = self._pipes[fd]
+        number = self.pipes[fd]
         if not piece:
             self._close([fd])
         elif number == -1:
@@ -150,7 +143,7 @@ class Process:
 
     def _give(self):
         try:
-            del self._feed[: os.write(self._stdin, self._feed[:_CHUNK])]
+            del self.feed[: os.write(self._stdin, self.feed[:_CHUNK])]
         except BlockingIOError:
             return
         except OSError:  # it does not read
@@ -159,9 +152,9 @@ class Process:
     def _move(self, seconds):
         """Moves what is ready within seconds; whether anything was."""
         poll = select.poll()
-        for fd in self._pipes:
+        for fd in self.pipes:
             poll.register(fd, select.POLLIN)
-        if self._stdin is not None and self._feed:
+        if self._stdin is not None and self.feed:
             poll.register(self._stdin, select.POLLOUT)
         elif self._stdin is not None and not self._keep_open:
             self._close([self._stdin])
@@ -174,7 +167,7 @@ class Process:
         return bool(ready)
 
     def pump(self, until, wanted=None):
-        """Moves bytes until wanted(kept) holds, it exited, it could not start, too much came or the time is over; says which."""
+        """Moves bytes until wanted(kept) holds, it exited or could not start, too much came, or the time is over; says which."""
         while True:
             exited = self._exited()
             for _unused in range(64 if exited else 0):  # what is still in the pipes; a grandchild that goes on printing does not hold us
@@ -187,12 +180,7 @@ class Process:
                 return WANTED
             if self.overflow or exited or left <= 0:
                 return OVERFLOW if self.overflow else EXITED if exited else TIME
-            self._move(min(left, 0.02 if self._pipes else 0.002))
-
-    @property
-    def held(self):
-        """Whether someone still holds an output."""
-        return bool(self._pipes)
+            self._move(min(left, 0.02 if self.pipes else 0.002))
 
     def _signal(self, number, pids=()):
         for send, pid in [(os.killpg, self.pid), (os.kill, self.pid)] + [(os.kill, pid) for pid, _state in pids]:
@@ -202,22 +190,20 @@ class Process:
                 continue
 
     def end(self, patience=_TERM_SECONDS):
-        """Ends it with its whole session, TERM first when there is patience. [(pid, state)] of what could not be killed."""
+        """Kills it and its session, after TERM when there is patience. [(pid, state)] of what could not be killed."""
         left = []
-        if self._pipes or not self._exited():
+        if self.pipes or not self._exited():
             if patience and not self._exited():
                 self._signal(signal.SIGTERM)
                 self.pump(time.monotonic() + patience)
             until = time.monotonic() + _KILL_SECONDS
             while True:
                 self._signal(signal.SIGKILL, left)
-                left = _session(self.pid)
-                if left is None:
-                    left = [] if self._exited() else [(self.pid, "unknown")]
+                left = _session(self.pid) or ([] if self._exited() else [(self.pid, "?")])
                 if not left or time.monotonic() >= until:
                     break
                 time.sleep(0.01)
-        self._close([*self._pipes] + [self._stdin] * (self._stdin is not None))
+        self._close([*self.pipes] + [self._stdin] * (self._stdin is not None))
         if not self._reaped():
             _abandoned.append(self)
         return left
@@ -233,8 +219,7 @@ class Process:
             return "overflow", "printed more than is kept, stopped" + behind
         if self.status is not None and os.WIFSIGNALED(self.status):
             number = os.WTERMSIG(self.status)
-            names = {s.value: s.name for s in signal.Signals}
-            return "signaled", names.get(number, "signal %d" % number) + behind
+            return "signaled", {s.value: s.name for s in signal.Signals}.get(number, "signal %d" % number) + behind
         return "ok", behind[2:]
 
     @property
