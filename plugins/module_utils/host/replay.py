@@ -30,6 +30,13 @@ def _epoch(text):
         raise MalformedRecording("recorded: %r is not a UTC time such as 2026-11-29T17:00:00Z" % (text,))
 
 
+def _bytes(text):
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character, which JSON can hold
+        return text.encode("utf-8", "replace")
+
+
 class ReplayHost(Host):
     """recording: the document as a dict, its *_file references already replaced by text (plugin_utils/records/recording.py)."""
 
@@ -65,7 +72,7 @@ class ReplayHost(Host):
             said = entry["asked"].get(operation)
             answer = self._full(path, self._successive((operation, path), said)) if said else Answer(answers.NOT_RECORDED, subject=path)
             if operation == "read" and isinstance(answer.value, str):
-                answer.value = answer.value.encode("utf-8", "surrogateescape")
+                answer.value = _bytes(answer.value)
             return path, None, answer
         for _unused in range(_MAX_LINKS):
             if path in self._files:
@@ -151,7 +158,7 @@ class ReplayHost(Host):
         elif isinstance(entry, dict):
             return self._plain(path, entry)
         else:
-            content = str(entry).encode("utf-8", "surrogateescape")
+            content = _bytes(str(entry))
         if limit is not None and len(content) > limit:
             return Answer(answers.OK, content[:limit], subject=path, truncated=True)
         return Answer(answers.OK, content, subject=path)
