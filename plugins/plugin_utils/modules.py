@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, ascend, cambricon, hygon, nvidia
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, ascend, cambricon, hygon, iluvatar, mthreads, nvidia
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, node
 
 
@@ -28,5 +28,7 @@ MODULES = {
     "ascend_info": _manufacturer(ascend),
     "cambricon_info": _manufacturer(cambricon),
     "hygon_info": _manufacturer(hygon),
+    "iluvatar_info": _manufacturer(iluvatar),
+    "mthreads_info": _manufacturer(mthreads),
     "nvidia_info": _manufacturer(nvidia),
 }
