@@ -107,7 +107,7 @@ def test_a_command_that_ignores_sigterm_is_killed(host, script, tmp_path):
         """
         % str(tmp_path / "pid")
     )
-    said = host.run([tool], timeout=1.5)
+    said = host.run([tool], timeout=3)
     assert (said.status, said.rc, said.stdout, said.stuck_pid) == (answers.TIMEOUT, None, "begun\n", None)
     assert "no answer in time" in said.reason
     assert gone(int((tmp_path / "pid").read_text()))
@@ -115,7 +115,7 @@ def test_a_command_that_ignores_sigterm_is_killed(host, script, tmp_path):
 
 def test_a_command_may_use_sigterm_to_go(host, script):
     tool = script("import signal, sys, time; signal.signal(15, lambda *_: (print('bye'), sys.exit(0))); print('hi', flush=True); time.sleep(600)")
-    said = host.run([tool], timeout=1.5)
+    said = host.run([tool], timeout=3)
     assert (said.status, said.stdout) == (answers.TIMEOUT, "hi\nbye\n")
 
 
@@ -168,7 +168,7 @@ def test_the_whole_group_dies_at_the_deadline(host, script, tmp_path):
         """
         % str(tmp_path / "pid-")
     )
-    assert host.run([tool], timeout=1.5).status == answers.TIMEOUT
+    assert host.run([tool], timeout=3).status == answers.TIMEOUT
     pids = [int(p.read_text()) for p in tmp_path.glob("pid-*")]
     assert len(pids) == 2 and all(gone(pid) for pid in pids)
 
@@ -197,7 +197,7 @@ def test_a_process_that_cannot_be_killed_is_named_and_left_behind(host, script, 
     spared = []
     monkeypatch.setattr(process.os, "killpg", lambda pid, number: spared.append(pid))
     monkeypatch.setattr(process.os, "kill", lambda pid, number: spared.append(pid))
-    said = host.run([script("import time; time.sleep(600)")], timeout=1)
+    said = host.run([script("import time; time.sleep(600)")], timeout=3)
     monkeypatch.undo()
     assert said.status == answers.TIMEOUT and said.stuck_pid == spared[0]
     assert "process %d (state S) could not be killed and was left behind" % said.stuck_pid in said.detail

@@ -136,7 +136,7 @@ def denied(directory):
 
 def test_a_read_that_blocks_is_given_up_and_the_next_one_answered(host, monkeypatch):
     """A stopped helper is what a helper in a blocking read looks like from outside."""
-    monkeypatch.setattr(live, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(live, "READ_SECONDS", 2.0)
     assert host.exists("/").value is True
     stopped = host._helper.pid
     os.kill(stopped, signal.SIGSTOP)
@@ -160,7 +160,7 @@ def fuse(directory):
 
 @pytest.mark.skipif(not ROOT or not os.path.exists("/dev/fuse"), reason="needs root and /dev/fuse")
 def test_a_dead_file_system_costs_one_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(live, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(live, "READ_SECONDS", 2.0)
     mount = tmp_path / "dead"
     mount.mkdir()
     fd, libc = fuse(mount)

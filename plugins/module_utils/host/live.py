@@ -92,7 +92,7 @@ class LiveHost(Host):
 
     def _ask(self, operation, path, limit=0, subject=None, again=True):
         subject = path if subject is None else subject
-        left = min(READ_SECONDS / (1 + len(self._hung)), self.remaining())  # where many hang, the next one is waited for less
+        left = min(max(READ_SECONDS / (1 + len(self._hung)), 1.0), self.remaining())  # where many hang, the next is waited for less
         if left <= 0 or (operation, path) in self._hung:
             return Answer(answers.TIMEOUT, detail=_PASSED if left <= 0 else "no answer in time", subject=subject)
         fresh = self._helper is None
