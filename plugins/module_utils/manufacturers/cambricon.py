@@ -117,13 +117,13 @@ class Table:
             self.framed = self.framed or self.part == "cards"
         elif self.body and self.part == "cards":
             if self.row == 1:
-                self.problems.append("half of card %s" % self.cards[-1]["key"])
+                self.problems.append("half of a card")
             self.card, self.row = None, 0
 
     def _leave(self):
         if self.body and self.part == "cards":
             if self.row:
-                self.problems.append("it ends inside card %s" % self.cards[-1]["key"])
+                self.problems.append("it ends inside a card")
             self.body = False
 
     def _line(self, cells):
@@ -245,7 +245,8 @@ class Reading:
 
     def _bus(self, row, block):
         if row.get("bus"):
-            return fact(row["bus"], "cnmon: Bus-Id")
+            address = fact(row["bus"], "cnmon: Bus-Id")
+            return build.normalize_pci(address) if is_known(address) else address
         parts = [next((block[p] for p in block if p.startswith("pc") and p.endswith("/" + key)), None) for key in ("domainid", "bus", "device", "function")]
         if all(parts):
             # the base of these numbers is not documented: taken only when such a card is on PCI
@@ -268,7 +269,7 @@ class Reading:
             return next((value for value in values if is_known(value)), values[0] if values else unknown("%s: not printed" % what))
 
         address = self._bus(row, block)
-        entry = self.on_bus.get(build.normalize_pci(address)) if is_known(address) else None
+        entry = self.on_bus.get(address) if is_known(address) else None
         off_bus = unknown("not found on PCI: %s" % (why(address) or address))
         name = one("name", "name", "Product Name")
         none = not_applicable("cnmon tells none")

@@ -145,15 +145,15 @@ class Reading:
     def _health(self, number, inner, address, mode):
         by_bus = [word for bus, word in self.health.values() if bus is not None and bus == address]
         bus, word = self.health.get(inner, (None, None)) if not by_bus else (address, by_bus[0])
-        if bus is not None and is_known(address) and bus != address:
-            word = None
-        odd_mode = is_known(mode) and mode != "Normal"
-        if word and word.lower() != "healthy":
+        if word is not None:
+            other = bus is not None and is_known(address) and bus != address
+            word = unknown("hy-smi --healthcheck: tells of %s" % bus) if other else fact(word, "hy-smi --healthcheck")
+        if word is not None and is_known(word) and word.lower() != "healthy":
             return {"state": "failed", "detail": "healthcheck: %s" % word[:80]}
-        if odd_mode:
+        if is_known(mode) and mode != "Normal":
             return {"state": "degraded", "detail": "Mode: %s" % mode[:40]}
-        if word:
-            return {"state": "ok", "detail": "healthcheck: %s" % word}
+        if word is not None:
+            return {"state": "ok", "detail": "healthcheck: %s" % word} if is_known(word) else unknown(why(word))
         if not self.no_health and is_known(mode):
             return {"state": "ok", "detail": "Mode: Normal; this hy-smi has no --healthcheck"}
         return unknown(self.no_health or "hy-smi: no Mode printed")
