@@ -53,7 +53,7 @@ def report(index):
             for name in ("graphics", "sm", "memory", "video")
         }
         device["extra"]["parts"] = [
-            {"part": "part %d" % i, "version": "96.00.%02d.00.01" % i, "state": "unknown to every rule", "number": i * 1000 + index} for i in range(18)
+            {"part": "part %d" % i, "version": "96.00.%02d.00.01" % i, "state": "unknown to every rule", "number": i * 1000 + index} for i in range(30)
         ]
     if index % 50 == 7:
         group["devices"][index % 8]["row_remap"]["pending"] = True

@@ -211,7 +211,7 @@ def test_a_failed_fold_leaves_nothing_behind(run, monkeypatch):
     def broken(fleet):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(fold, "RENDERERS", (("report.html", broken),))
+    monkeypatch.setattr(fold, "renderers", lambda: (("report.html", broken),))
     for processes in (1, 2):
         with pytest.raises(RunError, match="No space left on device"):
             fold.fold(run, processes=processes)

@@ -17,7 +17,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, junit, prometheus
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import OUTCOMES, RULES, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView, clean
@@ -25,7 +24,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 SCHEMA = "fleetproof.accelerator/fleet/v1"
 LARGEST_SECTION = 32 * 2**20  # bytes; a section is some ten KiB
 WORTH_FORKING = 64  # nodes
-RENDERERS = (("report.html", html.render), ("junit.xml", junit.render), ("metrics.prom", prometheus.render))
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 
 
@@ -78,6 +76,13 @@ def _plans(run, roster, profile, policies):
     if problems:
         raise policy.PolicyError(["%s%s: %s" % (n[0], " and %d more" % (len(n) - 1) if len(n) > 1 else "", text) for text, n in problems.items()])
     return plans
+
+
+def renderers():
+    """File name and renderer. Imported late: the children are at work by then, and the parent only waits for them."""
+    from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, junit, prometheus
+
+    return (("report.html", html.render), ("junit.xml", junit.render), ("metrics.prom", prometheus.render))
 
 
 # -- one node -------------------------------------------------------------------------------------------------------
@@ -182,8 +187,11 @@ def _fold(run, roster, plans, profile, judgement, processes):
     shared = _sharing()
     folded = {}
     answers = workers.ordered(roster, lambda node: _node(run, node, plans[node], records), processes)
+    pages = None
     for node, answer in zip(roster, answers, strict=True):
         folded[node] = _Folded(node, plans[node][1], answer, shared)
+        pages = pages or renderers()
+    pages = pages or renderers()
     formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
     listed = _compare(formed, alone, folded, plans)
     fleet, results = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed)
@@ -196,11 +204,11 @@ def _fold(run, roster, plans, profile, judgement, processes):
         for entry, findings, rows in results:
             evidence = "nodes/%s/ of run %s" % (encode(entry["node"]), run.run_id)
             _append(records, entry["node"], acceptance_record.result(entry, findings, rows, evidence))
-        for name, render in RENDERERS[1:]:
+        for name, render in pages[1:]:
             page(name, render)
 
     # Children also take the renderers' memory with them when they end.
-    workers.together((rest, lambda: page(*RENDERERS[0])), processes if len(roster) < WORTH_FORKING else 2)
+    workers.together((rest, lambda: page(*pages[0])), processes if len(roster) < WORTH_FORKING else 2)
     return fleet
 
 
@@ -250,7 +258,7 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
     cohort_of = {node: cohort.name for cohort in formed for node in cohort.nodes}
     verdicts, findings, coverage, results = [], [], [], []
     lists = {name: [] for name in verdict.VERDICTS}
-    tables = {}
+    tables, usual = {}, {}
     present = answered = 0
     judged_at = ""
     for node in roster:
@@ -258,9 +266,11 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
         rules, asked = plans[node]
         one.findings.sort(key=verdict.order)
         one.gaps.sort()
-        levels, reasons = _levels(one, rules, asked)
+        levels, reasons = _levels(one)
+        if plans[node] not in usual:
+            usual[plans[node]] = {name: rules.level(name) or RULES[name].level for name in asked.asked}
         table = verdict.layers(asked, one.counts)
-        table = tables.setdefault(json.dumps(table), table)
+        table = tables.setdefault(str(table), table)
         word, why = verdict.decide(asked, table, one.findings, one.gaps)
         if rules.nothing_expected and word == "accepted":
             why = ["nothing to accept: accelerator_expected_count is 0"]
@@ -271,7 +281,7 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
             "profile": asked.name,
             "cohort": cohort_of.get(node, alone.get(node, "in no cohort")),
             "layers": table,
-            "rules": summaries.of(asked, one.counts, levels, reasons),
+            "rules": summaries.of(asked, one.counts, (usual[plans[node]], levels), reasons),
             "facts": one.facts,
             "devices": one.devices,
         }
@@ -315,10 +325,9 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
     return fleet, results
 
 
-def _levels(one, rules, asked):
-    """rule -> level shown (the worst of its findings, else the rule's), rule -> reason of its worst outcome."""
-    levels = {name: rules.level(name) or RULES[name].level for name in asked.asked}
-    reasons, worst = {}, {}
+def _levels(one):
+    """rule -> level of its worst finding, rule -> reason of its worst outcome."""
+    levels, reasons, worst = {}, {}, {}
     for f in reversed(one.findings):  # sorted worst first: the worst is written last
         levels[f["rule"]] = f["level"]
         reasons[f["rule"]] = f["summary"]

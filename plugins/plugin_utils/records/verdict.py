@@ -21,15 +21,13 @@ class Summaries:
         self._all = {}
 
     def of(self, profile, counts, levels, reasons):
-        """rules of a verdict. counts: rule -> tally; levels: rule -> level; reasons: rule -> reason of the worst outcome."""
-        keys = []
-        for name in profile.asked:
-            tally = counts[name]
-            keys.append((name, levels[name], reasons.get(name, ""), *tally))
-        keys = (profile.name, *keys)
-        if keys not in self._all:
-            self._all[keys] = {key[0]: self._rule(key, key[0] in profile.required) for key in keys[1:]}
-        return self._all[keys]
+        """rules of a verdict. counts: rule -> tally; levels: (of the policy, of findings) rule -> level; reasons: rule -> reason of the worst outcome."""
+        usual, worse = levels
+        key = (profile.name, id(usual), tuple(counts.values()), tuple(worse.items()), tuple(reasons.items()))
+        if key not in self._all:
+            keys = [(name, worse.get(name) or usual[name], reasons.get(name, ""), *counts[name]) for name in profile.asked]
+            self._all[key] = {one[0]: self._rule(one, one[0] in profile.required) for one in keys}
+        return self._all[key]
 
     def _rule(self, key, required):
         if (key, required) not in self._one:

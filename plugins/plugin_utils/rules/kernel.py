@@ -133,7 +133,7 @@ def _causes(event, device):
 
 def _judge(view, p, domain, threshold=None):
     events, section = _events(view, domain)
-    devices = _device_at(view)
+    devices = _device_at(view) if events else {}
     subjects = {}
     for event in events:
         if not _fresh(event, section, p.max_age_hours):

@@ -81,7 +81,9 @@ class Facts:
         except (KeyError, TypeError, IndexError):
             value = self.fact(*path)
         if type(value) is str:
-            value = clean(value).strip()
+            if len(value) > LONGEST or not value.isprintable():
+                value = clean(value)
+            value = value.strip()
             if value:
                 return value
         raise self._wrong(path, "a text", self.fact(*path))
@@ -152,10 +154,10 @@ class Device(Facts):
 
     def identifier(self, name):
         """A uuid, serial, pci or slot that is an identifier; NoAnswer when it is none."""
-        if self.maybe("text", "identity", name, "quality") in ("placeholder", "absent", "unread"):
-            self.fact("identity", name, "value")
+        value = self.text("identity", name, "value")
+        if self.data["identity"][name].get("quality") in ("placeholder", "absent", "unread"):
             raise NoAnswer("unknown", "%s: placeholder" % name)
-        return self.text("identity", name, "value")
+        return value
 
 
 class Group(Facts):
@@ -192,14 +194,14 @@ class Group(Facts):
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
-    __slots__ = ("_pci", "answered", "device_gaps", "groups", "node", "policy", "sections")
+    __slots__ = ("_at", "_pci", "answered", "device_gaps", "groups", "node", "policy", "sections")
 
     def __init__(self, node, sections, policy):
         self.node = node
         self.sections = {name: e for name, e in sections.items() if type(e) is dict}
         self.policy = policy
         self.groups = []
-        self._pci = None
+        self._pci = self._at = None
         self.answered = any(e.get("status") == "read" for e in self.sections.values())
         for name in sorted(self.sections):
             if name.startswith("accelerators.") and self.missing(name) is None:
@@ -256,17 +258,17 @@ class NodeView:
         return any(entry.maybe("text", "role") == "virtual_function" for entry in self.section("pci").objects("devices"))
 
     def pci_entry(self, address):
-        for entries in self.pci().values():
-            for entry in entries:
-                if entry.data.get("address") == address:
-                    return entry
+        if self._at is None:
+            self._at = {e.data.get("address"): e for entries in self.pci().values() for e in entries if type(e.data.get("address")) is str}
+        if address in self._at:
+            return self._at[address]
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
 
     def release(self):
         """Let go of the report at once: view, groups and devices hold each other, and a fold makes thousands."""
         for group in self.groups:
             group.devices, group.packages, group.view = [], [], None
-        self.groups, self.sections, self._pci = [], {}, None
+        self.groups, self.sections, self._pci, self._at = [], {}, None, None
 
     def _device_gaps(self):
         """Outcomes that every rule about devices has besides those of the devices themselves."""
