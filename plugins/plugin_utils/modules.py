@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, ascend, cambricon, hygon, iluvatar, mthreads, nvidia
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import (
+    amd,
+    ascend,
+    cambricon,
+    hygon,
+    iluvatar,
+    metax,
+    mthreads,
+    nvidia,
+    thead,
+)
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, node
 
 
@@ -29,6 +39,8 @@ MODULES = {
     "cambricon_info": _manufacturer(cambricon),
     "hygon_info": _manufacturer(hygon),
     "iluvatar_info": _manufacturer(iluvatar),
+    "metax_info": _manufacturer(metax),
     "mthreads_info": _manufacturer(mthreads),
     "nvidia_info": _manufacturer(nvidia),
+    "thead_info": _manufacturer(thead),
 }
