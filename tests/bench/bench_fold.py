@@ -124,15 +124,15 @@ def main():
         base = measure("loads", path, given.runs)
         pool = measure("fold", path, given.runs)
         one = measure("fold", path, given.runs, 1)
-        fewer = measure("fold", half, given.runs, 1)
+        fewer = measure("fold", half, given.runs)
+        fewer_one = measure("fold", half, given.runs, 1)
     print("%d node reports, %.1f KiB each" % (given.nodes, size / 1024 / given.nodes))
     print("json.loads of the files      %6.2f s process  %6.2f s CPU" % (base["process"], base["cpu"]))
     print("fold                         %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (pool["process"], pool["cpu"], pool["process"] / base["process"]))
     print("fold in one process          %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (one["process"], one["cpu"], one["process"] / base["process"]))
-    print(
-        "memory a node                %6.1f KiB (pool: %.1f)"
-        % ((one["grown_kib"] - fewer["grown_kib"]) / (given.nodes - given.nodes // 2), pool["grown_kib"] / given.nodes)
-    )
+    more = given.nodes - given.nodes // 2
+    in_one = (one["grown_kib"] - fewer_one["grown_kib"]) / more
+    print("memory a node                %6.1f KiB (in one process %.1f)" % ((pool["grown_kib"] - fewer["grown_kib"]) / more, in_one))
     return None
 
 
