@@ -13,16 +13,31 @@ import base64
 import os
 import posixpath
 import shlex
+import sys
 from pathlib import Path
 
 
 def build(recording: dict, folder: Path) -> Path:
-    for path, entry in (recording.get("files") or {}).items():
-        target = _place(folder, path)
+    files = recording.get("files") or {}
+    links = {posixpath.normpath(path): entry["link"] for path, entry in files.items() if isinstance(entry, dict) and "link" in entry}
+    for path, entry in files.items():
+        target = _place(folder, _real(posixpath.normpath(path), links))
         if target is not None:
             _write(target, entry)
     _programs(recording.get("commands") or [], folder / "rootfs")
     return folder
+
+
+def _real(path: str, links: dict[str, str]) -> str:
+    """path with every recorded link above it replaced; a link itself keeps its place."""
+    for _unused in range(40):
+        parts = path.split("/")
+        above = next((cut for cut in range(2, len(parts)) if "/".join(parts[:cut]) in links), None)
+        if above is None:
+            return path
+        link = "/".join(parts[:above])
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(link), links[link], *parts[above:]))
+    raise ValueError("too many links: " + path)
 
 
 def _place(folder: Path, path: str) -> Path | None:
@@ -72,3 +87,14 @@ def _programs(commands: list, rootfs: Path) -> None:
         program.parent.mkdir(parents=True, exist_ok=True)
         program.write_text('#!/bin/sh\ncase "$*" in\n' + "\n".join(cases) + '\nesac\necho "$0: not recorded: $*" >&2\nexit 64\n')
         program.chmod(0o755)
+
+
+def main() -> None:
+    """lab_profile.py RECORDING FOLDER; ansible_collections must be importable."""
+    from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
+
+    build(recording.load(sys.argv[1]), Path(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    main()
