@@ -57,11 +57,47 @@ ASKED = [field for field in FIELDS if field not in ("power.draw", "gpu.power.lim
 OLDER = {"gpu.power.draw": "power.draw", "gpu.current.power.limit": "gpu.power.limit"}  # as CoreX 3 calls them
 NOT_TOLD = {key: not_applicable("ixsmi does not tell it") for key in ("health", "persistence", "recovery_action", "throttle", "retired_pages", "row_remap")}
 NONE = re.compile(r"no (?:supported )?(?:gpus?|devices?)(?: were)? found", re.IGNORECASE)
+_TOKEN = re.compile(r"<(/?)([A-Za-z_][\w.-]*)([^<>]*)>|<[!?][^>]*>|([^<]+)")
 _VERSIONS = re.compile(r"IX-ML: *(\S+) +Driver Version: *(\S+) +CUDA Version: *(\S+)")
 NOTE = (
     "Iluvatar has no count of its own to compare with, PCI stands beside it; no driver is asked for slicing: budgets come from the request of the "
     "container, the runtime of the vendor keeps them"
 )
+
+
+def xml_log(text, what):
+    """<…_log><gpu id="00000000:18:00.0">…"""
+    log, stack, words, leaf = vendor_smi.Log(), [], "", False
+    closed = False
+    for closing, tag, attributes, content in _TOKEN.findall(text):
+        tag = tag.lower()
+        if content:
+            words = content
+        elif tag and not closing:
+            if not stack and not tag.endswith("_log"):
+                continue
+            log.fits = True
+            stack.append(tag)
+            words, leaf = "", True
+            if stack[1:] == ["gpu"]:
+                found = re.search("id=[\"']([^\"']{0,40})", attributes)
+                log.cards.append({"id": found.group(1)} if found else {})
+            elif tag in ("processes", "process_info") and log.cards:
+                log.cards[-1]["running"] = str(int(log.cards[-1].get("running", "0")) + (tag == "process_info"))
+            if attributes.endswith("/"):
+                closing = "/"
+        if tag and closing and tag in stack:
+            if leaf and stack[-1] == tag and stack[1:]:
+                flat = log.cards[-1] if stack[1] == "gpu" and log.cards else log.top
+                said = words.strip().replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"').replace("&amp;", "&")
+                flat.setdefault("/".join(stack[2:] if stack[1] == "gpu" else stack[1:]), said[:400])
+            while stack.pop() != tag:
+                pass
+            leaf = False
+            closed = closed or (not stack)
+    if log.fits and not closed:
+        log.problems.append("%s: ends before its end" % what)
+    return log.check(what)
 
 
 def csv_log(text, what):
@@ -131,7 +167,7 @@ def _query(tool):
 def _read(tool):
     """(log or None, why not)."""
     text, failed = tool.ask("-q", "-x", seconds=30)
-    log = vendor_smi.xml_log(text or "", "ixsmi -q -x")
+    log = xml_log(text or "", "ixsmi -q -x")
     if not log.fits:
         log = vendor_smi.text_log(text or "", "ixsmi -q")
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:

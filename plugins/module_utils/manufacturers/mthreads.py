@@ -8,6 +8,7 @@ Names of -q: the vendor's own diagnosis tool and public exporters (drivers 2.7 t
 
 from __future__ import annotations
 
+import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
@@ -56,6 +57,39 @@ NOTE = (
 )
 
 
+def _flatten(value, path, flat, depth=0):
+    if depth > 8:
+        return
+    if isinstance(value, (dict, list)):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for name, inner in items:
+            _flatten(inner, "/".join(filter(None, (path, vendor_smi.path_name(name)))), flat, depth + 1)
+    else:
+        flat.setdefault(path, "N/A" if value is None else str(value)[:400])
+
+
+def json_log(text, what):
+    """{"Driver Version": …, "Attached GPUs": "2", "GPU": [{…}]}, with or without words around it."""
+    log, start = vendor_smi.Log(), text.find("{")
+    try:
+        document = json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+    except (ValueError, RecursionError):
+        return log
+    for name, value in document.items() if isinstance(document, dict) else ():
+        if vendor_smi.path_name(name) in ("gpu", "gpus") and isinstance(value, list):
+            log.fits = True
+            for entry in value:
+                card = {}
+                if isinstance(entry, dict) and entry:
+                    _flatten(entry, "", card)
+                    log.cards.append(card)
+                else:
+                    log.problems.append("%s: an entry that is no GPU" % what)
+        else:
+            _flatten(value, vendor_smi.path_name(name), log.top)
+    return log.check(what)
+
+
 def table_log(text, what):
     """The table: a row with index, name, address, use; one with type, lanes, temperature; one with the ECC mode."""
     log, card, listing = vendor_smi.Log(), {}, None
@@ -100,7 +134,7 @@ def table_log(text, what):
 def _read(tool):
     """(log or None, why not)."""
     failures = []
-    for arguments, parse in ((("-q", "-j"), vendor_smi.json_log), (("-q",), vendor_smi.text_log), ((), table_log)):
+    for arguments, parse in ((("-q", "-j"), json_log), (("-q",), vendor_smi.text_log), ((), table_log)):
         what = " ".join(("mthreads-gmi", *arguments))
         text, reason = tool.ask(*arguments, seconds=30)
         if FRESH.search("%s %s" % (text, reason)):
