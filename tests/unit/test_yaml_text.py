@@ -77,5 +77,5 @@ def test_half_a_character_is_replaced():
 
 
 def test_what_it_looks_like():
-    document = {"a": {"b": 1, "c": []}, "list": [{"x": "one two", "w": 2.5}, "z"], "empty": {}, "none": None, "text": "a: b"}
-    assert yaml_text.dump(document) == 'a:\n  b: 1\n  c: []\nlist:\n  - x: one two\n    w: 2.5\n  - z\nempty: {}\nnone: null\ntext: "a: b"\n'
+    document = {"a": {"b": 1, "c": []}, "list": [{"x": "one two", "w": 2.5}, "z"], "empty": {}, "gone": None, "text": "a: b"}
+    assert yaml_text.dump(document) == 'a:\n  b: 1\n  c: []\nlist:\n  - x: one two\n    w: 2.5\n  - z\nempty: {}\ngone: null\ntext: "a: b"\n'
