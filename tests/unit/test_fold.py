@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 
@@ -241,3 +242,18 @@ def test_no_fork_no_pool(monkeypatch, run):
 def test_not_a_run(tmp_path):
     with pytest.raises(RunError, match=r"run\.json is missing"):
         fold.fold(tmp_path)
+
+
+def test_a_place_that_cannot_be_written(run):
+    (run / "judgements").rmdir()
+    (run / "judgements").write_text("in the way")
+    with pytest.raises(RunError, match="judgements cannot be written"):
+        fold.fold(run)
+
+
+def test_inside_a_daemon_that_may_have_no_children_of_its_own(run):
+    # Ansible runs action plugins in worker processes.
+    worker = multiprocessing.get_context("fork").Process(target=fold.fold, args=(run,), kwargs={"processes": 2}, daemon=True)
+    worker.start()
+    worker.join(60)
+    assert worker.exitcode == 0 and json.loads((run / "fleet.json").read_text())["counts"]["accepted"] == 4
