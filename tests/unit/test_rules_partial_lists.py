@@ -37,6 +37,23 @@ def test_a_list_that_ends_early_is_no_shortage():
     assert {told.prints[rule][0] for rule in ("cohort-count", "cohort-firmware")} == {"unknown"}
 
 
+def test_a_list_that_ends_early_is_no_disagreement_with_the_tools_own_count():
+    sections = cut_off()
+    sections["accelerators.nvidia"]["detection"]["host"] = {"command": "nvidia-smi -q -x", "accelerators": 8, "detail": "", "reason": ""}
+    assert judged(sections).counts["detection-agrees"] == [0, 0, 1, 0, 0]
+
+
+def test_a_memory_that_was_not_read_is_no_other_model():
+    sections = synthetic.healthy()
+    devices = sections["accelerators.nvidia"]["devices"]
+    devices[2]["memory_mib"] = {"unknown": "the output ends early"}
+    assert judged(sections).counts["mixed-models"] == [0, 0, 1, 0, 0]
+    devices[3]["memory_mib"] = 40960
+    assert judged(sections).counts["mixed-models"] == [0, 1, 0, 0, 0]
+    devices[3].update(memory_mib=81559, name="NVIDIA A100-SXM4-80GB")
+    assert judged(sections).counts["mixed-models"] == [0, 1, 0, 0, 0]
+
+
 def test_a_name_from_another_source_is_not_the_wrong_model():
     sections = cut_off(8, name="H100 as sysfs says it")
     told = judged(sections, accelerator_expected_model=synthetic.NAME)

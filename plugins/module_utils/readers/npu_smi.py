@@ -21,6 +21,7 @@ DCMI = {
     -8012: "not ready", -8013: "not supported in a container", -8014: "file", -8015: "reset failed", -8017: "upgrading", -8020: "resource occupied",
 }  # fmt: skip
 FAST = ("HCCS", "HCCS_SW", "SIO")
+SLOW = ("SYS", "PHB", "PIX", "PXB")  # legend of -t topo
 HEALTH = {"ok": "ok", "warning": "degraded", "alarm": "failed", "critical": "failed"}
 WORST = ("ok", "degraded", "failed")
 # MiB per chip. FaultDiag of mind-cluster calls less than nominal HBM abnormal. The 950 is sold in several sizes.
@@ -331,10 +332,11 @@ def links_of(label, topo):
     total = max(counts.values()) if counts else 0
     if label not in rows:
         return unknown("npu-smi info -t topo: no row for it")
-    if not total and not any("NA" in row.values() for row in rows.values()):
+    strange = [word for row in (rows[label], *rows.values()) for word in row.values() if word not in FAST + SLOW]
+    if not total and not strange:
         return not_applicable("npu-smi info -t topo: no HCCS between the NPUs of this node")
-    if not total or "NA" in rows[label].values():
-        reason = unknown("npu-smi info -t topo: NA, an unknown relationship")
+    if not total or strange[:1] and strange[0] in rows[label].values():
+        reason = unknown("npu-smi info -t topo: %s, an unknown relationship" % strange[0][:20])
         return {"kind": "hccs", "total": total or reason, "up": reason, "down": reason}
     down = []
     if counts[label] < total:
