@@ -96,10 +96,21 @@ class CollectAction(ActionBase):
 def judged(answer):
     if "sections" in answer and not answer.get("failed"):
         return READ, answer, ""
-    said = " ".join(str(answer.get(key) or "") for key in ("msg", "module_stderr", "module_stdout"))
+    said = _said(answer)
     if answer.get("rc") == 127 or ("interpreter" in said and ("not found" in said or "No such file" in said or "discover" in said)):
         return NO_PYTHON, {}, one_line("no usable Python on the node: %s" % said)
     return FAILED, {}, one_line(said or "the module returned nothing")
+
+
+def _said(answer):
+    """What a module that failed left behind: its message and what it printed, else the last line of its traceback."""
+    told = [str(answer[key]) for key in ("msg", "module_stderr", "module_stdout") if answer.get(key)]
+    if told:
+        return " ".join([*told, "(exit %s)" % answer["rc"]] if answer.get("rc") else told)
+    error = answer.get("exception")
+    event = getattr(error, "event", None)  # newer than ansible-core 2.18; there it is the traceback's text
+    trace = getattr(event, "formatted_traceback", None) or getattr(event, "msg", None) or error
+    return "the module failed: %s" % trace.strip().rpartition("\n")[2] if isinstance(trace, str) and trace.strip() else ""
 
 
 def replay(reader, path, record=False):
