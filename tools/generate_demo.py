@@ -37,7 +37,8 @@ def emit(value, indent=""):
         if len(value) == 1 and not isinstance(next(iter(value.values())), (dict, list)):
             key, item = next(iter(value.items()))
             return " {%s: %s}\n" % (key, scalar(item))
-        return "\n" + "".join("%s%s:%s" % (indent + "  ", scalar(k) if not str(k).replace("_", "").isalnum() else k, emit(v, indent + "  ")) for k, v in value.items())
+        inner = indent + "  "
+        return "\n" + "".join("%s%s:%s" % (inner, k if str(k).replace("_", "").isalnum() else scalar(k), emit(v, inner)) for k, v in value.items())
     if isinstance(value, list) and value:
         if not any(isinstance(item, (dict, list)) for item in value):
             return " [%s]\n" % ", ".join(scalar(item) for item in value)

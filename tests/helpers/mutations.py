@@ -24,7 +24,9 @@ def _garbled(text, where):
 
 def _file_losses(entry):
     """name -> function of the place in the text; the new entry, or None to drop it."""
-    ways = {"dropped": lambda where: None, "denied": lambda where: {"error": "EACCES"}, "broken": lambda where: {"error": "EIO"}, "hangs": lambda where: {"hang": True}}
+    failures = {"denied": {"error": "EACCES"}, "broken": {"error": "EIO"}, "hangs": {"hang": True}}
+    ways = {name: lambda where, failure=failure: dict(failure) for name, failure in failures.items()}
+    ways["dropped"] = lambda where: None
     if isinstance(entry, str):
         ways["empty"] = lambda where: ""
         ways["garbage"] = lambda where: GARBAGE

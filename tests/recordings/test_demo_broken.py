@@ -17,6 +17,7 @@ NODES = [node for node in demo.manifest() if node != demo.SILENT]
 ACCEPTED = ("accepted", "accepted_with_warnings")
 COMMON = {"derandomize": True, "database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}
 PLACE = st.floats(0, 1, allow_nan=False)
+DIGITS = st.sampled_from(["0", "1", "7", "65535", "4294967295", "18446744073709551615", "00", "9" * 400, "-1"])
 LOSS = st.tuples(st.integers(0, 100_000), st.integers(0, 1000), PLACE)
 
 
@@ -68,10 +69,7 @@ def test_a_lost_command_is_never_healthy(node, loss):
 
 
 @settings(max_examples=80, **COMMON)
-@given(
-    node=st.sampled_from(NODES),
-    swaps=st.lists(st.tuples(st.integers(0, 100_000), PLACE, st.sampled_from(["0", "1", "7", "65535", "4294967295", "18446744073709551615", "00", "9" * 400, "-1"])), min_size=1, max_size=4),
-)
+@given(node=st.sampled_from(NODES), swaps=st.lists(st.tuples(st.integers(0, 100_000), PLACE, DIGITS), min_size=1, max_size=4))
 def test_other_numbers_raise_nothing(node, swaps):
     broken = demo.document(node)
     words = [mutations.swap(broken, *one) for one in swaps]

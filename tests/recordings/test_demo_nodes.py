@@ -45,7 +45,7 @@ def test_a_node_is_read_in_full(node):
 def test_the_tools_of_a_manufacturer_tell_the_same():
     """h01 was read with nvidia-smi, h02 through NVML."""
     one, two = (demo.read(demo.document(node))["accelerators.nvidia"] for node in ("gpu-h01", "gpu-h02"))
-    assert {k: v for k, v in one["driver"].items()} == {k: v for k, v in two["driver"].items()}
+    assert one["driver"] == two["driver"]
     for first, second in zip(one["devices"], two["devices"]):
         for key in ("name", "memory_mib", "firmware", "ecc", "row_remap", "links", "partition", "fabric", "recovery_action", "persistence"):
             assert first[key] == second[key], key

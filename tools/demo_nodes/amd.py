@@ -19,7 +19,10 @@ flags\t\t: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov sse sse
 BUSES = (0x0C, 0x2F, 0x4F, 0x6F, 0x8C, 0xAF, 0xCF, 0xEF)
 DRIVER, OTHER_DRIVER = "6.14.14", "6.12.12"
 TOOL = {"tool": "AMDSMI Tool", "version": "26.0.0+37d158ab", "amdsmi_library_version": "26.0.0", "rocm_version": "7.0.1"}
-FIRMWARE = (("CP_MEC1", "180"), ("CP_MEC2", "180"), ("RLC", "68"), ("SDMA0", "22"), ("VCN", "09.11.80.0B"), ("PSP_SOSDRV", "00.36.02.59"), ("TA_RAS", "1B.36.02.14"), ("PM", "04.85.130.00"))
+FIRMWARE = {
+    "CP_MEC1": "180", "CP_MEC2": "180", "RLC": "68", "SDMA0": "22", "VCN": "09.11.80.0B", "PSP_SOSDRV": "00.36.02.59",
+    "TA_RAS": "1B.36.02.14", "PM": "04.85.130.00",
+}  # fmt: skip
 NONE = "No bad pages found."
 
 
@@ -87,10 +90,14 @@ def board(number, index):
 def tables(number, driver):
     """{word of amd-smi: what it prints}."""
     gpus = range(8)
+    uuid = "%02xff74a1-0000-1000-80%02x-%012x"
     listed = [
-        {"gpu": g, "bdf": bdf(g), "uuid": "%02xff74a1-0000-1000-80%02x-%012x" % (0xA0 + g, number, 0x3D5F0000A1C7 + g), "kfd_id": 21007 + 311 * g, "node_id": 2 + g, "partition_id": 0}
+        {
+            "gpu": g, "bdf": bdf(g), "uuid": uuid % (0xA0 + g, number, 0x3D5F0000A1C7 + g), "kfd_id": 21007 + 311 * g, "node_id": 2 + g,
+            "partition_id": 0,
+        }
         for g in gpus
-    ]
+    ]  # fmt: skip
     links = [
         {
             "gpu": g, "bdf": bdf(g),
@@ -106,7 +113,7 @@ def tables(number, driver):
         "list": listed,
         "static": [static(number, g, driver) for g in gpus],
         "metric": [metric(number, g) for g in gpus],
-        "firmware": [{"gpu": g, "fw_list": [{"fw_id": name, "fw_version": version} for name, version in FIRMWARE]} for g in gpus],
+        "firmware": [{"gpu": g, "fw_list": [{"fw_id": name, "fw_version": version} for name, version in FIRMWARE.items()]} for g in gpus],
         "bad-pages": [{"gpu": g, "retired": NONE, "pending": NONE, "un_res": NONE} for g in gpus],
         "process": [{"gpu": g, "process_list": [{"process_info": "No running processes detected"}]} for g in gpus],
         "xgmi": {"xgmi_metric": links, "link_port_status": [{"gpu": g, "bdf": bdf(g), "link_status": ["U"] * 7 + ["X"]} for g in gpus]},
@@ -158,7 +165,8 @@ def hanging(name, number, note):
     for processor in range(2):
         node.files["%s/%d/properties" % (nodes, processor)] = "cpu_cores_count 192\nsimd_count 0\nmem_banks_count 1\nlocation_id 0\ndomain 0\n"
     for index, bus in enumerate(BUSES):
-        node.files["%s/%d/properties" % (nodes, index + 2)] = "cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\ngfx_target_version 90402\nlocation_id %d\ndomain 0\n" % (bus << 8)
+        properties = "cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\ngfx_target_version 90402\nlocation_id %d\ndomain 0\n" % (bus << 8)
+        node.files["%s/%d/properties" % (nodes, index + 2)] = properties
         base_path = "%s/%s" % (machine.DEVICES, bdf(index))
         node.lines(
             base_path, product_name="AMD Instinct MI300X OAM", unique_id=serial(number, index)[2:].lower(), serial_number=board(number, index),

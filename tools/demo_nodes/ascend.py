@@ -48,9 +48,14 @@ def pairs(*items):
     return "".join("\t%-30s : %s\n" % item for item in items)
 
 
+def values(first, **rest):
+    return "".join("%s=%s\n" % item for item in dict(first, **rest).items())
+
+
 def board(number, npu):
     return pairs(
-        ("NPU ID", npu), ("Product Name", "NLA2-OAM"), ("Model", "NA"), ("Manufacturer", "Northlake"), ("Serial Number", "2102NL%02d%05d" % (number, 40010 + 3 * npu)),
+        ("NPU ID", npu), ("Product Name", "NLA2-OAM"), ("Model", "NA"), ("Manufacturer", "Northlake"),
+        ("Serial Number", "2102NL%02d%05d" % (number, 40010 + 3 * npu)),
         ("Software Version", DRIVER), ("Firmware Version", FIRMWARE), ("Compatibility", "OK"), ("Board ID", "0x65"), ("PCB ID", "A"), ("BOM ID", "1"),
         ("PCIe Bus Info", address(npu)), ("Slot ID", npu), ("PCI Vendor ID", "0x19E5"), ("PCI Device ID", "0xD802"), ("Subsystem Vendor ID", "0x19E5"),
         ("Subsystem Device ID", "0x4000"), ("Chip Count", 1),
@@ -83,7 +88,8 @@ def topology():
         cells = "".join("%-11s" % ("X" if peer == mine else "HCCS") for peer in range(8))
         first = (BUSES[mine] >> 6) * 48
         lines.append("%-11s%s%d-%d" % (labels[mine], cells, first, first + 47))
-    return "\n".join(lines) + "\n\nLegend:\n\n  X    = Self\n  SYS  = Path traversing PCIe and NUMA nodes.\n  HCCS = Connection traversing HCCS.\n  NA   = Unknown relationship.\n"
+    legend = "X    = Self", "SYS  = Path traversing PCIe and NUMA nodes.", "HCCS = Connection traversing HCCS.", "NA   = Unknown relationship."
+    return "\n".join(lines) + "\n\nLegend:\n\n" + "".join("  %s\n" % line for line in legend)
 
 
 def listing():
@@ -101,15 +107,17 @@ def node(name, number, note, narrow=None):
     """narrow: the NPU whose link has half its lanes."""
     made = machine.Node(name, note)
     machine.system(
-        made, "NL8-A2 7U", "NLA26%05X" % (0x7C40 + 23 * number), KUNPENG, 4, 48, False, 1536, numa=4, machine="aarch64", release="5.10.0-216.0.0.115.oe2203sp4.aarch64",
-        version="#1 SMP Thu Jun 27 15:22:10 CST 2024", os="openEuler", python="3.9.9", cmdline="crashkernel=1024M smmu.bypassdev=0x1000:0x17 video=efifb:off",
+        made, "NL8-A2 7U", "NLA26%05X" % (0x7C40 + 23 * number), KUNPENG, 4, 48, False, 1536, numa=4,
+        machine="aarch64", release="5.10.0-216.0.0.115.oe2203sp4.aarch64", version="#1 SMP Thu Jun 27 15:22:10 CST 2024",
+        os="openEuler", python="3.9.9", cmdline="crashkernel=1024M smmu.bypassdev=0x1000:0x17 video=efifb:off",
     )  # fmt: skip
     for index, bus in enumerate(BUSES):
         root = "0000:%02x:%02x.0" % (bus & 0xF0 & ~1, bus & 3)
         path = ["pci0000:%02x" % (bus & 0xF0), root, address(index).lower()]
         lanes = 8 if index == narrow else 16
         made.port(path[:2], "0x19e5", "0xa120", (lanes, 16, "16.0 GT/s", "16.0 GT/s"))
-        made.function(path, "0x19e5", "0xd802", "0x120000", "devdrv_device_driver", (bus & 0xF0) // 0x40, ("0x19e5", "0x4000"), "0x20", (lanes, 16, "16.0 GT/s", "16.0 GT/s"))
+        link = (lanes, 16, "16.0 GT/s", "16.0 GT/s")
+        made.function(path, "0x19e5", "0xd802", "0x120000", "devdrv_device_driver", (bus & 0xF0) // 0x40, ("0x19e5", "0x4000"), "0x20", link)
     # graphics of the management controller, of the same vendor: no accelerator
     made.function(["pci0000:03", "0000:03:00.0", "0000:05:00.0"], "0x19e5", "0x1711", "0x030000", "hibmc-drm", 0, ("0x19e5", "0x1711"), "0x01")
     made.other("0000:1b:00.0", "0x15b3")
@@ -119,9 +127,11 @@ def node(name, number, note, narrow=None):
     made.files["/sys/module/drv_pcie/version"] = {"absent": True}
     made.dev += ["davinci_manager", "devmm_svm", "hisi_hdc", *("davinci%d" % npu for npu in range(8))]
     prefix = "/usr/local/Ascend"
-    made.files["/etc/ascend_install.info"] = "UserName=HwHiAiUser\nUserGroup=HwHiAiUser\nDriver_Install_Type=full\nDriver_Install_Path_Param=%s\nDriver_Install_Status=complete\n" % prefix
-    made.files[prefix + "/driver/version.info"] = "Version=%s\nascendhal_version=7.35.23\naicpu_version=1.0\npackage_version=%s\ncompatible_version_fw=[7.0.0,7.7.99]\n" % (DRIVER, DRIVER)
-    made.files[prefix + "/firmware/version.info"] = "Version=%s\nfirmware_version=1.0\npackage_version=%s\n" % (FIRMWARE, DRIVER)
+    installed = {"UserName": "HwHiAiUser", "UserGroup": "HwHiAiUser", "Driver_Install_Type": "full", "Driver_Install_Path_Param": prefix}
+    made.files["/etc/ascend_install.info"] = values(installed, Driver_Install_Status="complete")
+    driver = {"Version": DRIVER, "ascendhal_version": "7.35.23", "aicpu_version": "1.0", "package_version": DRIVER}
+    made.files[prefix + "/driver/version.info"] = values(driver, compatible_version_fw="[7.0.0,7.7.99]")
+    made.files[prefix + "/firmware/version.info"] = values({"Version": FIRMWARE, "firmware_version": "1.0"}, package_version=DRIVER)
     made.files[prefix + "/cann"] = {"absent": True}
     made.files[prefix + "/ascend-toolkit/latest/runtime/version.info"] = "Version=8.2.0\nversion_dir=8.2.RC1\ntimestamp=20250718_140115371\n"
     made.run("npu-smi", "info", rc=0, stdout=info(number), seconds=2.6)
@@ -132,7 +142,8 @@ def node(name, number, note, narrow=None):
     for npu in range(8):
         made.run("npu-smi", "info", "-t", "ecc", "-i", str(npu), rc=0, stdout=ecc(npu))
         made.run("npu-smi", "info", "-t", "board", "-i", str(npu), rc=0, stdout=board(number, npu))
-        made.run("npu-smi", "info", "-t", "ecc-enable", "-i", str(npu), rc=0, stdout="%s%s%s" % (pairs(("NPU ID", npu), ("Chip Count", 1)), enable, pairs(("Chip ID", 0))))
+        enabled = pairs(("NPU ID", npu), ("Chip Count", 1)) + enable + pairs(("Chip ID", 0))
+        made.run("npu-smi", "info", "-t", "ecc-enable", "-i", str(npu), rc=0, stdout=enabled)
         made.run("npu-smi", "info", "-t", "board", "-i", str(npu), "-c", "0", rc=0, stdout=chip(number, npu))
     made.log += [
         (18.220371, "[ascend] [devdrv_pcie] device %s probe finish" % address(0).lower()),
@@ -140,7 +151,8 @@ def node(name, number, note, narrow=None):
     ]
     if narrow is not None:
         here = address(narrow).lower()
-        made.log.append((17.3, "pci %s: 126.024 Gb/s available PCIe bandwidth, limited by 16.0 GT/s PCIe x8 link (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)" % here))
+        said = "126.024 Gb/s available PCIe bandwidth, limited by 16.0 GT/s PCIe x8 link (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)"
+        made.log.append((17.3, "pci %s: %s" % (here, said)))
     return made
 
 

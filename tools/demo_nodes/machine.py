@@ -161,5 +161,5 @@ def _boot_log(node, product, threads, plain):
         (4.118276, "EXT4-fs (nvme0n1p2): mounted filesystem with ordered data mode. Quota mode: none."),
         (6.902211, "mlx5_core %s: firmware version: 28.43.2026" % plain.get("nic", "0000:1b:00.0")),
         (9.310077, "mlx5_core %s ens1np0: Link up" % plain.get("nic", "0000:1b:00.0")),
-        (11.480253, "audit: type=1400 audit(1795744811.480:12): apparmor=\"STATUS\" operation=\"profile_load\" profile=\"unconfined\" name=\"chronyd\""),
+        (11.480253, 'audit: type=1400 audit(1795744811.480:12): apparmor="STATUS" operation="profile_load" profile="unconfined" name="chronyd"'),
     ]

@@ -24,7 +24,10 @@ CPU revision\t: 0
 """
 BUSES = (0x1A, 0x2C, 0x3E, 0x5F, 0x9C, 0xAD, 0xBE, 0xDC)
 DOMAINS = (0x08, 0x09, 0x18, 0x19)
-IDLE = ("gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sync_boost", "sw_thermal_slowdown")
+IDLE = (
+    "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown",
+    "sync_boost", "sw_thermal_slowdown",
+)  # fmt: skip
 
 GPU = """\t<gpu id="{bus}">
 \t\t<product_name>{name}</product_name>
@@ -164,7 +167,8 @@ def card(part, number, index, **changes):
     """Values of one card; number tells nodes apart."""
     temperature = 29 + (index * 3 + number) % 6
     values = dict(
-        part, index=index, module=index + 1, serial="165%d24%06d" % (number, 70031 + 37 * index), temperature=temperature, margin=58 - index % 4, hbm=temperature + 9,
+        part, index=index, module=index + 1, serial="165%d24%06d" % (number, 70031 + 37 * index),
+        temperature=temperature, margin=58 - index % 4, hbm=temperature + 9,
         uuid="GPU-%08x-%04x-4c1e-8f%02x-%012x" % (0x5C31A0F7 + 7919 * (8 * number + index), 0x21B0 + index, number, 0x4A9D00E1B200 + 4099 * index),
         draw="%.2f" % (69.4 + 0.83 * index + number), free=part["memory"] - part["reserved"] - 1, generation=5, lifetime=0, pending="No",
         bus="00000000:%02X:00.0" % BUSES[index] if part is H100 else "%08X:01:00.0" % DOMAINS[index],
@@ -174,7 +178,8 @@ def card(part, number, index, **changes):
 
 def xml(cards, attached=None):
     reasons = "\n".join("\t\t\t<clocks_event_reason_%s>%s</clocks_event_reason_%s>" % (n, "Active" if n == "gpu_idle" else "Not Active", n) for n in IDLE)
-    head = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n\t<timestamp>Mon Nov 30 06:00:01 2026</timestamp>\n'
+    head = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n<nvidia_smi_log>\n'
+    head += "\t<timestamp>Mon Nov 30 06:00:01 2026</timestamp>\n"
     head += "\t<driver_version>%(driver)s</driver_version>\n\t<cuda_version>%(cuda)s</cuda_version>\n" % cards[0]
     head += "\t<attached_gpus>%d</attached_gpus>\n" % (attached or len(cards))
     return head + "".join(GPU.format(reasons=reasons, **c) for c in cards) + "</nvidia_smi_log>\n"
@@ -198,7 +203,8 @@ def native(cards):
     for c in cards:
         absent = {"error": 3, "said": "Not Supported"}
         gpu = {
-            "name": c["name"], "identity.uuid": c["uuid"], "identity.serial": c["serial"], "identity.pci": c["bus"], "identity.slot": absent, "extra.minor": c["index"],
+            "name": c["name"], "identity.uuid": c["uuid"], "identity.serial": c["serial"], "identity.pci": c["bus"], "identity.slot": absent,
+            "extra.minor": c["index"],
             "firmware.vbios": c["vbios"], "firmware.gsp": c["driver"], "firmware.inforom": c["inforom"], "persistence": "Enabled", "recovery_action": "None",
             "temperature_c.core": c["temperature"], "temperature_c.margin_core": c["margin"], "temperature_c.memory": c["hbm"],
             "temperature_c.limit_core": absent, "temperature_c.limit_memory": absent,
@@ -216,7 +222,8 @@ def native(cards):
             for name in ("sram_corrected", "sram_parity", "sram_secded", "dram_corrected", "dram_uncorrected"):
                 gpu["extra.%s_%s" % (name, when)] = 0
         gpus.append(gpu)
-    return {"answer": {"system": {"driver_version": cards[0]["driver"], "cuda_version": cards[0]["cuda"], "library_version": "12." + cards[0]["driver"]}, "gpus": gpus}}
+    first = cards[0]
+    return {"answer": {"system": {"driver_version": first["driver"], "cuda_version": first["cuda"], "library_version": "12." + first["driver"]}, "gpus": gpus}}
 
 
 def _driver(node, part, count):
@@ -224,14 +231,13 @@ def _driver(node, part, count):
     node.modules += ["nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem"]
     for module in ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem"):
         node.lines("/sys/module/%s" % module, initstate="live", version=version)
-    node.files["/proc/driver/nvidia/version"] = (
-        "NVRM version: NVIDIA UNIX Open Kernel Module for %s  %s  Release Build  (builder@forge)\nGCC version:  gcc version 13.3.0\n" % (part["machine"], version)
-    )
+    loaded = "NVIDIA UNIX Open Kernel Module for %s  %s  Release Build" % (part["machine"], version)
+    node.files["/proc/driver/nvidia/version"] = "NVRM version: %s  (builder@forge)\nGCC version:  gcc version 13.3.0\n" % loaded
     node.dev += ["nvidiactl", "nvidia-uvm", *("nvidia%d" % index for index in range(count))]
     node.log += [
         (12.240118, "nvidia: loading out-of-tree module taints kernel."),
         (12.655020, "nvidia-nvlink: Nvlink Core is being initialized, major device number 511"),
-        (12.801377, "NVRM: loading NVIDIA UNIX Open Kernel Module for %s  %s  Release Build" % (part["machine"], version)),
+        (12.801377, "NVRM: loading %s" % loaded),
         (21.037712, "nvidia-uvm: Loaded the UVM driver, major device number 509."),
     ]
 
@@ -304,8 +310,10 @@ def by_nvml(node, cards):
 
 def nodes():
     h01 = by_smi(hgx("gpu-h01", 1, "Healthy. A user's program once made a page fault."), [card(H100, 1, n) for n in range(8)])
-    h01.log.append((88123.410266, "NVRM: Xid (PCI:0000:9c:00): 31, pid=412233, name=python3, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_4"))
-    h02 = by_nvml(hgx("gpu-h02", 2, "Healthy, read through NVML. Idle links run slower, one network link flapped once."), [card(H100, 2, n, generation=1) for n in range(8)])
+    fault = "pid=412233, name=python3, Ch 00000008, intr 00000000. MMU Fault: ENGINE GRAPHICS GPCCLIENT_T1_4"
+    h01.log.append((88123.410266, "NVRM: Xid (PCI:0000:9c:00): 31, %s" % fault))
+    idle = [card(H100, 2, n, generation=1) for n in range(8)]
+    h02 = by_nvml(hgx("gpu-h02", 2, "Healthy, read through NVML. Idle links run slower, one network link flapped once."), idle)
     h02.log += [(70211.004100, "mlx5_core 0000:1b:00.0 ens1np0: Link down"), (70214.750033, "mlx5_core 0000:1b:00.0 ens1np0: Link up")]
     seven = [card(H100, 3, n) for n in range(7)]
     h03 = by_smi(hgx("gpu-h03", 3, "Seven of eight: the last GPU is on PCI, and the driver could not initialize it."), seven)
@@ -313,6 +321,7 @@ def nodes():
     h03.log.append((33.904821, "NVRM: GPU 0000:dc:00.0: RmInitAdapter failed! (0x24:0x72:1568)"))
     worn = [card(H100, 4, n, **({"pending": "Yes", "lifetime": 1} if n == 3 else {})) for n in range(8)]
     h04 = by_smi(hgx("gpu-h04", 4, "A row remap waits for a reset."), worn)
-    h04.log.append((191007.220911, "NVRM: Xid (PCI:0000:5f:00): 63, pid='<unknown>', name=<unknown>, Row Remapper: New row (0x00000000018f2a41) marked for remapping, reset gpu to activate."))
+    row = "Row Remapper: New row (0x00000000018f2a41) marked for remapping, reset gpu to activate."
+    h04.log.append((191007.220911, "NVRM: Xid (PCI:0000:5f:00): 63, pid='<unknown>', name=<unknown>, %s" % row))
     g01 = tray("gpu-g01", 6, "Healthy. No fabric manager runs here: the switch trays do that.")
     return [n.document() for n in (h01, h02, h03, h04, g01)]

@@ -335,7 +335,7 @@ def links_of(label, topo):
     strange = [word for row in (rows[label], *rows.values()) for word in row.values() if word not in FAST + SLOW]
     if not total and not strange:
         return not_applicable("npu-smi info -t topo: no HCCS between the NPUs of this node")
-    if not total or strange[:1] and strange[0] in rows[label].values():
+    if not total or (strange[:1] and strange[0] in rows[label].values()):
         reason = unknown("npu-smi info -t topo: %s, an unknown relationship" % strange[0][:20])
         return {"kind": "hccs", "total": total or reason, "up": reason, "down": reason}
     down = []
