@@ -41,7 +41,7 @@ def report(index):
             "addresses": [synthetic.address(i % 8)],
             "codes": [],
         }
-        for i in range(12)
+        for i in range(6)
     ]
     sections = synthetic.healthy(serial="S%05d" % index, events=events)
     group = sections["accelerators.nvidia"]
@@ -53,7 +53,7 @@ def report(index):
             for name in ("graphics", "sm", "memory", "video")
         }
         device["extra"]["parts"] = [
-            {"part": "part %d" % i, "version": "96.00.%02d.00.01" % i, "state": "unknown to every rule", "number": i * 1000 + index} for i in range(30)
+            {"part": "part %d" % i, "version": "96.00.%02d.00.01" % i, "state": "unknown to every rule", "number": i * 1000 + index} for i in range(34)
         ]
     if index % 50 == 7:
         group["devices"][index % 8]["row_remap"]["pending"] = True

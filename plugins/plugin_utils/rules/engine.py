@@ -12,6 +12,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
+_DEVICES_ONLY = ("accelerators",)
 _TURNED_OFF = "turned off by the site: accelerator_policy_%s_enabled"
 WHOLE = ("node", "manufacturer", "section")  # kinds of subject that stand for the whole node
 
@@ -26,48 +27,44 @@ class Judged(NamedTuple):
     prints: dict  # cohort rule -> ("value", value) or (outcome, reason)
 
 
-def outcomes(rule, view, params, tally=None):
-    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A cohort rule gives its value as evidence.
-
-    tally: where given, devices that simply passed are counted there and left out of the list.
-    """
+def outcomes(rule, view, params):
+    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A cohort rule gives its value as evidence."""
     node = ("node", view.node)
+    problem = _problem(rule, view)
+    if problem:
+        return [(node, Outcome("unknown", problem))]
+    results = []
+    if rule.scope == "device":
+        for device in view.packages:
+            _add(results, (device.kind, device.id), _ask(rule, device, params))
+    elif rule.scope == "group":
+        for group in view.groups:
+            if group.packages:
+                _add(results, ("manufacturer", group.manufacturer), _ask(rule, group, params))
+    else:
+        result = _ask(rule, view, params)
+        if rule.scope == "cohort" and type(result) is not Outcome:
+            result = Outcome("passed", evidence=result)
+        _add(results, node, result)
+        return results
+    results.extend((node, gap) for gap in view.device_gaps)
+    return results
+
+
+def _ask(rule, subject, params):
+    try:
+        return rule.check(subject, params)
+    except NoAnswer as no:
+        return Outcome(no.outcome, no.reason)
+
+
+def _problem(rule, view):
     for section in rule.reads:
         if section != "accelerators":
             problem = view.missing(section)
             if problem:
-                return [(node, Outcome("unknown", problem))]
-    if rule.scope == "device" or rule.scope == "group":
-        results = []
-        check = rule.check
-        for group in view.groups:
-            if rule.scope == "device":
-                for device in group.packages:
-                    try:
-                        result = check(device, params)
-                    except NoAnswer as no:
-                        result = Outcome(no.outcome, no.reason)
-                    if result is PASSED and tally is not None:
-                        tally[0] += 1
-                    else:
-                        _add(results, (device.kind, device.id), result)
-            elif group.packages:
-                try:
-                    result = check(group, params)
-                except NoAnswer as no:
-                    result = Outcome(no.outcome, no.reason)
-                _add(results, ("manufacturer", group.manufacturer), result)
-        results.extend((node, gap) for gap in view.device_gaps)
-        return results
-    try:
-        result = rule.check(view, params)
-    except NoAnswer as no:
-        result = Outcome(no.outcome, no.reason)
-    if rule.scope == "cohort" and type(result) is not Outcome:
-        return [(node, Outcome("passed", evidence=result))]
-    results = []
-    _add(results, node, result)
-    return results
+                return problem
+    return None
 
 
 def _add(results, subject, result):
@@ -87,38 +84,72 @@ def judge_view(view, profile):
     node, rules = view.node, view.policy
     counts, findings, gaps, prints = {}, [], [], {}
     silent = None if view.answered else "no answer: %s" % view.no_answer()
-    for name in profile.asked:
-        rule = RULES[name]
+    for rule, params, off in _plan(rules, profile):
+        name, scope = rule.id, rule.scope
         tally = counts[name] = [0, 0, 0, 0, 0]
-        if not rules.enabled(name):
+        if off:
             tally[3] = 1
-            gaps.append((name, "not_applicable", _TURNED_OFF % name.replace("-", "_"), 1))
-            continue
-        if silent:
+            gaps.append((name, "not_applicable", off, 1))
+        elif scope == "cohort":
+            # Its outcome comes from the comparison; here only the node's value is taken.
+            prints[name] = ("unknown", silent) if silent else _print(rule, view, params)
+        elif silent:
             tally[2] = 1
             gaps.append((name, "unknown", silent, 1))
-            if rule.scope == "cohort":
-                prints[name] = ("unknown", silent)
-            continue
-        why = {}
-        for subject, outcome in outcomes(rule, view, rules.params(name), tally):
-            said = outcome.outcome
-            if rule.scope == "cohort":
-                prints[name] = ("value", outcome.evidence) if said == "passed" else (said, outcome.reason)
-                continue
-            tally[_INDEX[said]] += 1
-            if said == "passed":
-                continue
-            if said == "found":
-                findings.append(finding(rule, rules, node, subject, outcome))
-            else:
-                key = (said, outcome.reason)
-                why[key] = why.get(key, 0) + 1
-        for (said, reason), number in why.items():
-            gaps.append((name, said, reason, number))
+        else:
+            why = {}
+            plain = scope == "device" and rule.reads == _DEVICES_ONLY
+            for subject, outcome in _of_devices(rule, view, params, tally, why) if plain else outcomes(rule, view, params):
+                said = outcome.outcome
+                tally[_INDEX[said]] += 1
+                if said == "found":
+                    findings.append(finding(rule, rules, node, subject, outcome))
+                elif said != "passed":
+                    key = (said, outcome.reason)
+                    why[key] = why.get(key, 0) + 1
+            for (said, reason), number in why.items():
+                gaps.append((name, said, reason, number))
     if len(findings) > 1:
         explain(findings)
     return Judged(node, counts, findings, gaps, prints)
+
+
+def _plan(rules, profile):
+    """[(rule, its parameters, why it is turned off)] of a policy and a profile: a fleet has few of them, and many nodes."""
+    plan = rules.plans.get(profile.name)
+    if plan is None or plan[0] is not profile:
+        asked = [(RULES[n], rules.params(n), "" if rules.enabled(n) else _TURNED_OFF % n.replace("-", "_")) for n in profile.asked]
+        plan = rules.plans[profile.name] = (profile, asked)
+    return plan[1]
+
+
+def _of_devices(rule, view, params, tally, why):
+    """The outcomes of a device rule that are more than passed or a reason: the others are counted at once, they are nearly all."""
+    results = []
+    check = rule.check
+    for device in view.packages:
+        try:
+            result = check(device, params)
+        except NoAnswer as no:
+            tally[_INDEX[no.outcome]] += 1
+            key = (no.outcome, no.reason)
+            why[key] = why.get(key, 0) + 1
+            continue
+        if result is PASSED:
+            tally[0] += 1
+        else:
+            _add(results, (device.kind, device.id), result)
+    if view.device_gaps:
+        results.extend((("node", view.node), gap) for gap in view.device_gaps)
+    return results
+
+
+def _print(rule, view, params):
+    problem = _problem(rule, view)
+    if problem:
+        return ("unknown", problem)
+    result = _ask(rule, view, params)
+    return (result.outcome, result.reason) if type(result) is Outcome else ("value", result)
 
 
 def finding(rule, rules, node, subject, outcome):

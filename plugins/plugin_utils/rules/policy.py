@@ -78,6 +78,7 @@ class Policy:
         self.profile = expectations.get("profile") or ""
         self.profiles = expectations.get("profiles") or {}
         self._params = {}
+        self.plans = {}  # of engine.py: what to ask under a profile, made once
 
     def enabled(self, rule):
         return self._given.get(rule, {}).get("enabled", True)

@@ -36,6 +36,7 @@ CAPABILITIES = {
 }
 OTHER = "other"
 _REMEDY = "See the row's reason and command; a mode that no work uses is only information (accelerator_modes names those in use)."
+_NO_ROW = not_applicable("no such row in the report")
 _DEPTH = {"declared": 1, "simulated": 2, "measured": 3}
 
 
@@ -47,7 +48,7 @@ def _check(capability):
                 name = row.maybe("text", "capability") or ""
                 if name == capability or (capability == OTHER and name not in CAPABILITIES):
                     outcomes.append(_outcome(row, name, view.policy.modes))
-        return outcomes or not_applicable("no such row in the report")
+        return outcomes or _NO_ROW
 
     return rows
 

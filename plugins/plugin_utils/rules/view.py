@@ -194,7 +194,7 @@ class Group(Facts):
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
-    __slots__ = ("_at", "_pci", "answered", "device_gaps", "groups", "node", "policy", "sections")
+    __slots__ = ("_at", "_missing", "_pci", "answered", "device_gaps", "groups", "node", "packages", "policy", "sections")
 
     def __init__(self, node, sections, policy):
         self.node = node
@@ -202,14 +202,21 @@ class NodeView:
         self.policy = policy
         self.groups = []
         self._pci = self._at = None
+        self._missing = {}
         self.answered = any(e.get("status") == "read" for e in self.sections.values())
         for name in sorted(self.sections):
             if name.startswith("accelerators.") and self.missing(name) is None:
                 self.groups.append(Group(name.partition(".")[2], self.sections[name]["data"], self))
+        self.packages = [d for group in self.groups for d in group.packages]
         self.device_gaps = self._device_gaps()
 
     def missing(self, name):
         """Why section name was not read, None when it was."""
+        if name not in self._missing:
+            self._missing[name] = self._why_missing(name)
+        return self._missing[name]
+
+    def _why_missing(self, name):
         envelope = self.sections.get(name)
         if envelope is None:
             return "section %s: not filed" % name if self.answered else "no answer: %s" % self.no_answer()
@@ -231,10 +238,6 @@ class NodeView:
 
     def group(self, manufacturer):
         return next((g for g in self.groups if g.manufacturer == manufacturer), None)
-
-    @property
-    def packages(self):
-        return [d for g in self.groups for d in g.packages]
 
     def pci(self):
         """manufacturer -> its PCI entries with role accelerator. NoAnswer when the bus was not read."""
@@ -268,7 +271,7 @@ class NodeView:
         """Let go of the report at once: view, groups and devices hold each other, and a fold makes thousands."""
         for group in self.groups:
             group.devices, group.packages, group.view = [], [], None
-        self.groups, self.sections, self._pci, self._at = [], {}, None, None
+        self.groups, self.packages, self.sections, self._pci, self._at = [], [], {}, None, None
 
     def _device_gaps(self):
         """Outcomes that every rule about devices has besides those of the devices themselves."""
