@@ -17,9 +17,19 @@ OPTIONS = {
 }
 
 
+def run_manufacturer(reader):
+    """main() of a manufacturer's module. reader: the manufacturer's file."""
+    _run(lambda host, params: {"accelerators." + reader.MANUFACTURER: reader.collect(host, params["pci"])}, dict(OPTIONS, pci={"type": "raw"}))
+
+
 def run_info(collect):
-    """collect(host) -> {section name: section}. Fails only when the module itself cannot work."""
-    module = AnsibleModule(argument_spec=OPTIONS, supports_check_mode=True)
+    """main() of the other reading modules. collect(host) -> {section name: section}."""
+    _run(lambda host, _params: collect(host), OPTIONS)
+
+
+def _run(collect, options):
+    """Fails only when the module itself cannot work."""
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
     if module.params["recording"] or module.params["run_directory"]:
         module.fail_json(msg="recording and run_directory are read on the controller: call the module by its full name, fleetproof.accelerator.NAME")
     if module.params["deadline"] < 1:
@@ -31,7 +41,7 @@ def run_info(collect):
 
         host = RecordingHost(host)
     try:
-        result = {"changed": False, "sections": collect(host)}
+        result = {"changed": False, "sections": collect(host, module.params)}
         if module.params["record"]:
             result["recording"] = host.recording()
     finally:

@@ -25,6 +25,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Without root privileges the tools leave out retired pages and more, and need the groups C(video) and C(render).
   - Counts of ECC errors are those since the driver was loaded. Earlier ones show as retired pages.
@@ -118,11 +119,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.amd": amd.collect(host)})
+    run_manufacturer(amd)
 
 
 if __name__ == "__main__":

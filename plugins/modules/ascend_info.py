@@ -26,6 +26,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Without root, or without access to C(/dev/davinci_manager), the tool cannot open the driver.
   - C(npu-smi) is called one call after the other, first for the whole node, then for each NPU, the most telling questions first. An NPU that hung is not
@@ -123,11 +124,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.ascend": ascend.collect(host)})
+    run_manufacturer(ascend)
 
 
 if __name__ == "__main__":

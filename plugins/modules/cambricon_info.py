@@ -26,6 +26,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - C(cnmon info -j) is not used, because it writes a file into the current directory.
   - Two calls are made for all cards together, one after the other. When the first one hangs, the second is not made.
@@ -126,11 +127,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import cambricon
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.cambricon": cambricon.collect(host)})
+    run_manufacturer(cambricon)
 
 
 if __name__ == "__main__":

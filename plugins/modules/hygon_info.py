@@ -27,6 +27,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Three calls are made for all cards together, one after the other. When one hangs, no further one is made.
   - Seen on hardware are the tables of C(hy-smi) and a line of C(--healthcheck). Not seen on hardware is the JSON, read from documented keys.
@@ -128,11 +129,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import hygon
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.hygon": hygon.collect(host)})
+    run_manufacturer(hygon)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Only the table of C(ixsmi) was seen on hardware. C(-q -x) and C(--query-gpu) are built from public exporters and the tool's own help,
     C(ixlink -s) from its likeness; all of them are not seen on hardware.
@@ -115,11 +116,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import iluvatar
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.iluvatar": iluvatar.collect(host)})
+    run_manufacturer(iluvatar)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Five calls are made for all GPUs together, one after the other - the table, C(-L), C(-j), one with all C(--show) options, and C(topo -m).
     Where a version refuses several options in one call, each is asked alone.
@@ -125,11 +126,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import metax
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.metax": metax.collect(host)})
+    run_manufacturer(metax)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Only the table of C(mthreads-gmi) was seen on hardware. C(-q -j) and C(-q) are built from public exporters and the vendor's diagnosis tool,
     C(mtlink -s) from its likeness; all of them are not seen on hardware.
@@ -116,11 +117,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import mthreads
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.mthreads": mthreads.collect(host)})
+    run_manufacturer(mthreads)
 
 
 if __name__ == "__main__":

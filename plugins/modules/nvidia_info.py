@@ -24,6 +24,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - The first question initializes every GPU that has persistence mode off, which can take seconds for each.
   - Calls to the vendor's tools are made one after the other, each for all GPUs.
@@ -115,11 +116,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.nvidia": nvidia.collect(host)})
+    run_manufacturer(nvidia)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ author:
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
+  - fleetproof.accelerator.manufacturer
 notes:
   - Three calls are made for all PPUs together, one after the other - C(-q), C(-q -d VERSION) and C(icn -s) - and with MIG on, C(-L) and the table.
   - The tool is looked for on the path and below C(/usr/local/PPU_SDK).
@@ -125,11 +126,11 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import thead
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
 
 
 def main():
-    run_info(lambda host: {"accelerators.thead": thead.collect(host)})
+    run_manufacturer(thead)
 
 
 if __name__ == "__main__":

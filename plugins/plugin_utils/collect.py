@@ -16,6 +16,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import MalformedRecording, ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import merged_recording, recording
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, dumps, utc
@@ -42,8 +43,11 @@ class CollectAction(ActionBase):
         except RunError as error:
             raise AnsibleError(str(error)) from None
         started = utc()
+        node = task_vars["inventory_hostname"]
+        if run and reader.manufacturer and arguments.get("pci") is None:
+            arguments["pci"] = on_pci(run, node, reader.manufacturer)
         if recording_path:
-            status, answer, reason = replay(reader, recording_path, record)
+            status, answer, reason = replay(reader, recording_path, record, arguments.get("pci"))
         else:
             status, answer, reason = self._read_node(arguments, task_vars)
         sections = answer.get("sections", {}) if status == READ else {}
@@ -56,7 +60,6 @@ class CollectAction(ActionBase):
             if recorded is not None:
                 result["recording"] = recorded
             return result
-        node = task_vars["inventory_hostname"]
         for section in sorted(set(reader.sections) | set(sections)):
             data = sections.get(section)
             if status == READ and data is None:
@@ -113,7 +116,13 @@ def _said(answer):
     return "the module failed: %s" % trace.strip().rpartition("\n")[2] if isinstance(trace, str) and trace.strip() else ""
 
 
-def replay(reader, path, record=False):
+def on_pci(run, node, manufacturer):
+    """The manufacturer's accelerators as the section pci of this run has them; None where it was not read."""
+    envelope = run.load(node, ("pci",)).get("pci") or {}
+    return pci.accelerators(envelope["data"], manufacturer) if envelope.get("status") == READ else None
+
+
+def replay(reader, path, record=False, pci_entries=None):
     """Run a module's reader on a recording, here: it has no side and asks no machine."""
     try:
         document = recording.load(path)
@@ -124,7 +133,7 @@ def replay(reader, path, record=False):
         return UNREACHABLE, {}, one_line(document["unreachable"])
     if record:
         host = RecordingHost(host)
-    answer = {"sections": json.loads(dumps(reader.collect(host)))}
+    answer = {"sections": json.loads(dumps(reader.collect(host, pci_entries)))}
     if record:
         answer["recording"] = host.recording()
     return READ, answer, ""

@@ -22,18 +22,19 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 
 
 class Reader(NamedTuple):
-    collect: Callable[..., dict]  # host -> {section name: section}
+    collect: Callable[..., dict]  # host, pci -> {section name: section}
     sections: tuple[str, ...]
+    manufacturer: str | None = None
 
 
 def _manufacturer(reader):
     section = "accelerators." + reader.MANUFACTURER
-    return Reader(lambda host: {section: reader.collect(host)}, (section,))
+    return Reader(lambda host, pci=None: {section: reader.collect(host, pci)}, (section,), reader.MANUFACTURER)
 
 
 MODULES = {
-    "accelerator_info": Reader(node.collect, ("host", "pci")),
-    "kernel_events": Reader(lambda host: {"kernel": kernel_log.collect(host)}, ("kernel",)),
+    "accelerator_info": Reader(lambda host, _pci=None: node.collect(host), ("host", "pci")),
+    "kernel_events": Reader(lambda host, _pci=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
     "amd_info": _manufacturer(amd),
     "ascend_info": _manufacturer(ascend),
     "cambricon_info": _manufacturer(cambricon),

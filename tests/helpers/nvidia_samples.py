@@ -216,7 +216,8 @@ def files(count, **more):
     found = {"/sys/bus/pci/devices": {"dir": [*addresses, "0000:00:1f.0"]}, "/sys/bus/pci/devices/0000:00:1f.0/vendor": "0x8086\n"}
     for index, address in enumerate(addresses):
         base = f"/sys/bus/pci/devices/{address}"
-        found.update({f"{base}/vendor": "0x10de\n", f"{base}/class": "0x030200\n", f"{base}/numa_node": f"{index % 2}\n", f"{base}/physfn": {"absent": True}})
+        own = {"vendor": "0x10de\n", "device": "0x2330\n", "class": "0x030200\n", "numa_node": f"{index % 2}\n", "physfn": {"absent": True}}
+        found.update({f"{base}/{name}": content for name, content in own.items()})
     found["/dev"] = {"dir": ["null", "nvidiactl", *(f"nvidia{index}" for index in range(count))]}
     found["/proc/driver/nvidia/version"] = (
         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build  (builder@host)  Sat May 24 2026\nGCC version:  gcc 13\n"

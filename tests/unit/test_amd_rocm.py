@@ -234,12 +234,13 @@ def test_files_that_cannot_be_read(said):
 
 
 def bus(*functions):
-    """(address, vendor, class, driver) of each function."""
+    """(address, vendor, class, driver, device) of each function; without a device it is an MI300X."""
     base = "/sys/bus/pci/devices"
     files = {base: {"dir": [f[0] for f in functions]}}
-    for address, vendor, kind, driver in functions:
+    for address, vendor, kind, driver, *device in functions:
         own = "%s/%s" % (base, address)
-        files.update({own: {"dir": ["vendor", "class"] + (["driver"] if driver else [])}, own + "/vendor": vendor, own + "/class": kind + "\n"})
+        files.update({own: {"dir": ["vendor", "device", "class"] + (["driver"] if driver else [])}, own + "/vendor": vendor, own + "/class": kind + "\n"})
+        files[own + "/device"] = (device or ["0x74a1"])[0] + "\n"
         if driver:
             files[own + "/driver"] = {"link": "../../../bus/pci/drivers/" + driver}
     return files
@@ -247,9 +248,9 @@ def bus(*functions):
 
 def test_what_is_a_card_on_pci():
     files = bus(
-        ("0000:00:00.0", "0x1002\n", "0x060000", None),
+        ("0000:00:00.0", "0x1002\n", "0x060400", None, "0x14a0"),
         ("0000:05:00.0", "0x1002\n", "0x120000", "amdgpu"),
-        ("0000:05:00.1", "0x1002\n", "0x040300", "snd_hda_intel"),
+        ("0000:05:00.1", "0x1002\n", "0x040300", "snd_hda_intel", "0xab38"),
         ("0000:06:00.0", "0x10de\n", "0x030200", "nvidia"),
         ("0000:07:00.0", "0x1002\n", "0x038000", None),
     )
@@ -261,7 +262,7 @@ def test_what_is_a_card_on_pci():
 
 
 def test_a_display_is_asked_about_and_not_missed():
-    files = bus(("0000:0b:00.0", "0x1002\n", "0x030000", "amdgpu"))
+    files = bus(("0000:0b:00.0", "0x1002\n", "0x030000", "amdgpu", "0x164e"))
     assert reader.collect(amd.replay(files=files))["detection"]["state"] == "not-declared"
     said = cards([0])
     said["card0"]["PCI Bus"] = "0000:0B:00.0"

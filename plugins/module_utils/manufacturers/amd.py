@@ -10,6 +10,7 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_rocm
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.amd_smi import IN_TREE, clean, first, hex_id, read
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown, not_applicable, unknown
 
@@ -28,9 +29,8 @@ _NOT_TOLD = {
 
 def collect(host, pci=None):
     """The section accelerators.amd. pci: AMD's accelerators on PCI, or None to look."""
-    seen = amd_rocm.cards(host) if pci is None else pci
-    bus = [c for c in seen if not c.get("display")] if isinstance(seen, list) else seen
-    if seen == []:
+    bus = on_pci(host, MANUFACTURER, pci)
+    if bus == [] and all(host.resolve(tool).status == ABSENT for tool in ("amd-smi", "rocm-smi")):
         block = report.detection(MANUFACTURER, [], "not asked", bus, _not_run("no AMD GPU on PCI"), not_installed=True)
         return report.section(MANUFACTURER, host, [], block, {}, [])
     system = host.uname()

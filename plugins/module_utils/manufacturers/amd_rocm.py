@@ -91,22 +91,6 @@ def _topology(index, system):
     return {"kind": "xgmi", "total": kinds.count("XGMI"), "up": silent, "down": silent} if "XGMI" in kinds else silent
 
 
-def cards(host):
-    """[{address, driver}] of AMD's physical functions of an accelerator's class, or unknown. The section pci has the details."""
-    names, found = host.listdir(DEVICES[:-1]), []
-    for name in sorted(names.value) if names.ok else ():
-        vendor, kind = host.read_line(DEVICES + name + "/vendor"), host.read_line(DEVICES + name + "/class")
-        if vendor.status == ABSENT or (vendor.ok and vendor.value.lower() != "0x1002"):
-            continue
-        if not vendor.ok or not kind.ok:
-            return unknown((kind if vendor.ok else vendor).reason)
-        if kind.value[:4] in ("0x03", "0x12") and not host.readlink(DEVICES + name + "/physfn").ok:
-            driver = host.readlink(DEVICES + name + "/driver")
-            # a display may be no accelerator: the tools may name it, but it is not missed
-            found.append({"address": name, "driver": driver.value.rsplit("/", 1)[-1] if driver.ok else None, "display": kind.value[:6] == "0x0300"})
-    return found if names.ok else unknown(names.reason)
-
-
 def _words(answer):
     return dict(line.split()[:2] for line in answer.value.splitlines() if len(line.split()) > 1) if answer.ok else {}
 

@@ -9,7 +9,7 @@ import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci as pci_reader
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.npu_smi import fact, quantity
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, why
@@ -136,7 +136,7 @@ class Reading:
     def __init__(self, host, pci):
         self.host = host
         self.smi = Smi(host)
-        self.pci = pci_reader.accelerators(pci_reader.scan(host, (MANUFACTURER,)), MANUFACTURER) if pci is None else pci
+        self.pci = on_pci(host, MANUFACTURER, pci)
         self.on_bus = {entry.get("address"): entry for entry in self.pci} if isinstance(self.pci, list) else {}
         listing = host.listdir("/dev")
         found = [re.match(r"davinci([0-9]{1,7})\Z", name) for name in listing.value] if listing.ok else []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci as pci_reader
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact, quantity
@@ -190,7 +190,7 @@ class Reading:
     def __init__(self, host, pci):
         self.host = host
         self.tool = vendor_tool.Tool(host, "cnmon")
-        self.pci = pci_reader.accelerators(pci_reader.scan(host, (MANUFACTURER,)), MANUFACTURER) if pci is None else pci
+        self.pci = on_pci(host, MANUFACTURER, pci)
         self.on_bus = {entry.get("address"): entry for entry in self.pci} if isinstance(self.pci, list) else {}
         listing = host.listdir("/dev")
         found = [re.match(r"cambricon_dev(\d{1,4})\Z", name) for name in listing.value] if listing.ok else []  # cambricon_ipcmN is no card

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci as pci_reader
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import DEVICES, on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact, quantity
@@ -92,7 +92,7 @@ class Reading:
     def __init__(self, host, pci):
         self.host = host
         self.tool = vendor_tool.Tool(host, *PLACES)
-        self.pci = pci_reader.accelerators(pci_reader.scan(host, (MANUFACTURER,)), MANUFACTURER) if pci is None else pci
+        self.pci = on_pci(host, MANUFACTURER, pci)
         self.on_bus = {entry.get("address"): entry for entry in self.pci} if isinstance(self.pci, list) else {}
         self.module_version, self.module = vendor_tool.module_version(host, "hycu", "hydcu")  # hydcu to 6.2, hycu from 6.3
         self.shared = [path for path in ("/dev/kfd", "/dev/mkfd") if host.exists(path).value is True]
@@ -162,7 +162,7 @@ class Reading:
         return build.mark_duplicates([self._device(number, inner) for number, inner in sorted(self.pairs.items())])
 
     def _nodes(self, address):
-        drm = self.host.listdir("%s/%s/drm" % (pci_reader.DEVICES, address)) if is_known(address) else None
+        drm = self.host.listdir("%s/%s/drm" % (DEVICES, address)) if is_known(address) else None
         names = [name for name in sorted(drm.value) if re.match(r"(?:card|renderD)\d+\Z", name)] if drm is not None and drm.ok else []
         return self.shared + ["/dev/dri/" + name for name in names]
 

@@ -12,6 +12,7 @@ import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_nvml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_smi as smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import (
     from_answer,
@@ -204,29 +205,11 @@ def _ask_nvlink(host, cards, sources):
 
 
 class _Machine:
-    """Facts of the machine about its cards: what is on PCI, NUMA nodes, device nodes."""
+    """Facts of the machine about its cards: NUMA nodes, device nodes."""
 
     def __init__(self, host):
         self.host = host
         self.listing = None
-
-    def cards_on_bus(self):
-        """[{"address"}] of NVIDIA's physical functions of a display or accelerator class, or unknown."""
-        names = self.host.listdir("/sys/bus/pci/devices")
-        if not names.ok:
-            return unknown(names.reason)
-        found = []
-        for name in sorted(names.value):
-            base = "/sys/bus/pci/devices/%s/" % name
-            vendor = self.host.read_line(base + "vendor")
-            if (vendor.ok and vendor.value.lower() != "0x10de") or vendor.status == "absent":
-                continue
-            kind = self.host.read_line(base + "class") if vendor.ok else vendor
-            if not kind.ok:
-                return unknown(kind.reason)
-            if re.match(r"0x(0300|0302|0380|12)", kind.value.lower()) and not self.host.readlink(base + "physfn").ok:
-                found.append({"address": name})
-        return found
 
     def numa(self, address):
         if not is_known(address):
@@ -379,7 +362,7 @@ def _cross_check(system, listing):
 def collect(host, pci=None):
     """The section accelerators.nvidia. pci: NVIDIA's accelerators on PCI, or None to look."""
     machine, sources, notes = _Machine(host), [], []
-    pci = machine.cards_on_bus() if pci is None else pci
+    pci = on_pci(host, MANUFACTURER, pci)
     if pci == [] and host.resolve("nvidia-smi").status == "absent":
         block = report.detection(MANUFACTURER, [], "nvidia-smi is not installed", pci, not_applicable("nothing to cross-check"), not_installed=True)
         nothing = not_applicable("no NVIDIA accelerator on this node")

@@ -181,10 +181,12 @@ class RunDirectory:
         folder = self.path / "nodes" / encode(node)
         return {section: folder / name for section, (_attempt, name) in sorted(newest.items())}
 
-    def load(self, node):
-        """section -> envelope; a file that cannot be read is an envelope with status failed and the reason."""
+    def load(self, node, wanted=None):
+        """section -> envelope, of all sections or those wanted; a file that cannot be read is an envelope with status failed and the reason."""
         sections = {}
         for section, path in self.section_files(node).items():
+            if wanted and section not in wanted:
+                continue
             try:
                 envelope = json.loads(path.read_bytes())
                 if not isinstance(envelope, dict) or envelope.get("schema") != SECTION_SCHEMA or not isinstance(envelope.get("data"), dict):
