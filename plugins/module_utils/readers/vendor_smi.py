@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci as pci_reader
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
 
@@ -142,7 +142,7 @@ class Node:
     def __init__(self, host, manufacturer, pci, module, node):
         """module: kernel module; node: regular expression of the names of its device nodes in /dev."""
         self.host, self.manufacturer = host, manufacturer
-        self.pci = pci_reader.accelerators(pci_reader.scan(host, (manufacturer,)), manufacturer) if pci is None else pci
+        self.pci = on_pci(host, manufacturer, pci)
         self.on_bus = {entry.get("address"): entry for entry in self.pci} if isinstance(self.pci, list) else {}
         listing = host.listdir("/dev")
         self.nodes = sorted(name for name in listing.value if re.match(node + r"\Z", name)) if listing.ok else []
