@@ -177,9 +177,9 @@ class Reading:
 
     def _say(self, *arguments):
         text, reason = self.tool.ask(*arguments)
-        trouble = _TROUBLE.search(text or "")
+        trouble = "; ".join(_TROUBLE.findall(text or ""))[:200]
         if trouble:
-            return None, "%s: %s" % (" ".join((self.tool.name, *arguments)), trouble.group()[:200])
+            return None, "%s: %s" % (" ".join((self.tool.name, *arguments)), trouble)
         return text, reason
 
     def ask(self):
@@ -237,7 +237,8 @@ class Reading:
 
     def _recovery(self, card):
         """(action, health): what ppu-smi asks for, or what mends the codes it keeps."""
-        asked = build.told(card.get("ppu_recovery_action"), "PPU Recovery Action", snake)
+        said = card.get("ppu_recovery_action")
+        asked = "none" if str(said).lower() == "none" and said else build.told(said, "PPU Recovery Action", snake)
         kept = {action: card.get("xid_errors/" + name) for action, name in MENDED_BY}
         codes = {action: text for action, text in kept.items() if text and re.search(r"\d", text)}
         health = {"state": not_applicable("ppu-smi has no word for it"), "detail": ""}

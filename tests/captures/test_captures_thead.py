@@ -1,0 +1,143 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every public T-Head capture: what our reader makes of it, exactly; or which command it belongs to that we do not run."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import thead
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
+
+# path: ([PCI], [°C], [W], [used MiB], [use %], [processes], driver, tool, HGGC or None)
+TABLES = {
+    "ppu-smi-1.17-zw810e-vm-1.txt": (["0000:00:11.0"], [26], [57], [2], [0], [0], "2.1.1-rbd225", "1.17", None),
+    "ppu-smi-1.28-zw810e-2-procs.txt": (["0000:08:00.0", "0000:7e:00.0"], [24, 23], [74, 77], [49, 9], [4, 0], [1, 0], "2.1.0-dbda51", "1.28", "13.0"),
+}
+HEADER, VERSIONS, LINKS, LIST = "ppu-smi-q-header.txt", "ppu-smi-q-d-version.txt", "ppu-smi-icn-s.txt", "ppu-smi-L-mig.txt"
+HEAT, POWER, MIG = "ppu-smi-q-d-temperature.txt", "ppu-smi-q-d-power.txt", "ppu-smi-q-mig-mode.txt"
+NOT_LOADED, NONE = "ppu-smi-driver-not-loaded.txt", "ppu-smi-no-devices-comma-list.txt"
+# not read yet: <command or file>
+NOT_READ = {
+    "dmesg-alixpu-icn-topo-16.txt": "the kernel log (kernel_events)",
+    "modprobe-alixpu-in-use.txt": "modprobe",
+    "ppu-smi-dgi-inuse.txt": "ppu-smi mig -dgi (a change)",
+    "ppu-smi-q-d-clock.txt": "ppu-smi -q -d CLOCK (clocks are no fact of a device)",
+    "ppu-smi-query-ppu-noheader.csv": "ppu-smi --query-ppu (ppu-smi -q has the same)",
+    "ppu-smi-query-retired-pages.csv": "ppu-smi --query-retired-pages (ppu-smi -q has their number)",
+    "ppu-smi-topo-m-8.txt": "ppu-smi topo -m (NUMA nodes are read from /sys, links from icn -s)",
+}
+
+
+@pytest.fixture
+def read(captures, tmp_path):
+    """read({"-q": capture or text with a newline}): the section, through a recording that names the captures."""
+
+    def section(commands, pci=(), files=None):
+        entries = []
+        for words, name in commands.items():
+            said = {"stdout": name} if "\n" in name else {"stdout_file": os.path.relpath(captures / "thead" / name, tmp_path)}
+            entries.append(dict({"argv": ["ppu-smi", *words.split()]}, **said))
+        files = dict({"/dev": {"dir": []}, "/sys/bus/pci/devices": {"dir": []}}, **(files or {}))
+        document = {"schema": "fleetproof.accelerator/recording/v1", "node": "capture", "recorded": "2026-11-29T17:00:00Z", "files": files, "commands": entries}
+        path = tmp_path / "capture.json"
+        path.write_text(json.dumps(document))
+        return thead.collect(ReplayHost(recording.load(path)), list(pci))
+
+    return section
+
+
+@pytest.fixture
+def whole(captures):
+    """The sections of a -q log, made of the captures of some of them: as one log of one PPU."""
+
+    def text(*names):
+        said = [(captures / "thead" / name).read_text(encoding="utf-8") for name in names]
+        said = [part.split("\n", 1)[1] if part.startswith("PPU ") else part for part in said]
+        return "Attached PPUs : 1\nPPU 00000000:3E:00.0\n    Product Name : PPU-ZW810E\n" + "".join(said)
+
+    return text
+
+
+def test_every_capture_has_an_entry_and_every_entry_a_capture(captures):
+    lines = (captures / "INDEX-vendors.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    indexed = {line.split("\t")[0] for line in lines if line.startswith("thead/")}
+    present = {"thead/" + path.name for path in (captures / "thead").iterdir()}
+    read = (*TABLES, HEADER, VERSIONS, LINKS, LIST, HEAT, POWER, MIG, NOT_LOADED, NONE)
+    assert indexed | present == {"thead/" + name for name in (*read, *NOT_READ)}
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_table(read, name):
+    pci, heat, draw, used, use, processes, driver, tool, hggc = TABLES[name]
+    section = read({"": name})
+    devices = section["devices"]
+    assert (section["detection"]["state"], section["detection"]["detail"]) == ("ok", "PPU-ZW810E x%d" % len(pci))
+    assert [device["identity"]["pci"]["value"] for device in devices] == pci
+    assert ([d["temperature_c"]["core"] for d in devices], [d["power_w"]["draw"] for d in devices]) == (heat, draw)
+    assert ([d["memory_used_mib"] for d in devices], [d["utilization_percent"] for d in devices], [d["processes"] for d in devices]) == (used, use, processes)
+    assert {(d["memory_mib"], d["power_w"]["limit"], d["ecc"]["uncorrected_volatile"], d["partition"]["enabled"]) for d in devices} == {(98304, 400, 0, False)}
+    runtime = section["driver"]["runtime_version"]
+    assert (section["driver"]["version"], section["driver"]["tool_version"], runtime if is_known(runtime) else None) == (driver, tool, hggc)
+
+
+def test_the_head_of_the_log(read):
+    section = read({"-q": HEADER})
+    device = section["devices"][0]
+    assert (section["detection"]["state"], section["detection"]["detail"], device["name"]) == ("ok", "alixpu x1", "alixpu")
+    assert device["identity"]["uuid"]["value"] == "PPU-562b87c1-ed20-ed4a-fa15-08109e45f4fd"
+    assert (device["identity"]["serial"]["quality"], is_unknown(device["partition"]["enabled"]), device["persistence"]) == ("unread", True, False)
+    assert (section["driver"]["version"], section["driver"]["runtime_version"]) == ("510.39.01", "11.6")
+
+
+def test_sections_of_the_log(read, whole):
+    device = read({"-q": whole(HEAT, POWER, MIG)})["devices"][0]
+    heat = device["temperature_c"]
+    assert (heat["core"], heat["memory"], heat["limit_core"], heat["limit_memory"], device["extra"]["temperature_slowdown_c"]) == (42, 42, 85, 95, 92)
+    assert device["power_w"] == {"draw": 51.99, "limit": 250.0, "limit_default": 250.0}
+    assert (device["partition"]["enabled"], device["extra"]["mig_pending"]) == (True, "Enabled")
+
+
+def test_versions(read):
+    driver = read({"-q": HEADER, "-q -d VERSION": VERSIONS})["driver"]
+    assert [driver[key] for key in ("version", "library_version", "tool_version", "runtime_version")] == ["1.4.1-4a27c0", "1.0", "1.17", "11.1"]
+
+
+def test_ports(read):
+    devices = read({"": "ppu-smi-1.28-zw810e-2-procs.txt", "icn -s": LINKS})["devices"]
+    assert devices[0]["extra"]["icn_ports"] == {"ports": 7, "active": 5, "inactive": [1, 2]}
+    assert (devices[0]["links"]["kind"], devices[0]["links"]["up"], is_known(devices[0]["links"]["total"])) == ("icn", 5, False)
+
+
+def test_instances(read, captures, whole):
+    listed = thead.parse_list((captures / "thead" / LIST).read_text())
+    assert [(card["index"], card["name"], len(card["instances"])) for card in listed] == [(0, "PPU", 0), (1, "PPU", 2)]
+    text = whole(MIG)
+    section = read({"-q": text.replace(": 1\n", ": 2\n", 1).replace("PPU 0", "PPU 00000000:3D:00.0\n    Product Name : PPU-ZW810E\nPPU 0", 1), "-L": LIST})
+    assert (section["detection"]["accelerators"], [device["id"] for device in section["devices"]]) == (
+        2,
+        ["thead:0", "thead:1", "thead:1/mig:0", "thead:1/mig:1"],
+    )
+    assert section["devices"][2]["identity"]["uuid"] == {"value": "MIG-f0b75b0f-1af3-2d46-4d43-cf8db161915f0", "quality": "good"}
+
+
+def test_the_driver_is_not_loaded(read):
+    detection = read({"-q": NOT_LOADED, "": NOT_LOADED})["detection"]
+    assert (detection["state"], is_unknown(detection["accelerators"])) == ("unavailable", True)
+    assert detection["reason"] == "ppu-smi -q: Failed to open /dev/alixpu; init HGML error: driver is not loaded"
+
+
+def test_none_is_none_only_where_pci_shows_none(read):
+    assert read({"-q": NONE})["detection"]["state"] == "not-declared"
+    assert read({"-q": NONE}, [{"address": "0000:3e:00.0"}])["detection"]["state"] == "unavailable"
+
+
+@pytest.mark.parametrize("name", [*NOT_READ, LINKS, LIST, MIG, VERSIONS])
+def test_an_answer_to_something_else_is_never_a_count(read, name):
+    section = read({"-q": name, "": name})
+    assert (section["detection"]["state"], is_unknown(section["detection"]["accelerators"])) == ("unavailable", True)
