@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
+    Outcome,
     Parameter,
     expectation,
     found,
@@ -260,7 +261,7 @@ def mixed_models(group, p):
     level="fail",
     title="Driver module and driver library have one version",
     reads=("accelerators",),
-    scope="group",
+    scope="node",  # a library that does not fit its module lists no device
     remedy="A package was updated under a running module: drain the node and reboot, or reload the module.",
     parameters={
         "manufacturers": Parameter(
@@ -268,17 +269,31 @@ def mixed_models(group, p):
         )
     },
 )
-def driver_library_match(group, p):
+def driver_library_match(view, p):
+    outcomes = []
+    for group in view.groups:
+        subject = ("manufacturer", group.manufacturer)
+        try:
+            outcomes.append(_library_match(group, p, subject))
+        except NoAnswer as no:
+            outcomes.append(Outcome(no.outcome, no.reason, subject))
+    return outcomes or list(view.device_gaps)
+
+
+def _library_match(group, p, subject):
+    if group.state == "not-declared" and not group.devices:
+        return not_applicable(group.maybe("text", "detection", "reason") or "no accelerator", subject)
     if group.manufacturer not in p.manufacturers:
-        return not_applicable("%s numbers its library and its module apart" % group.manufacturer)
+        return not_applicable("%s numbers its library and its module apart" % group.manufacturer, subject)
     module = group.maybe("text", "driver", "module_version") or group.text("driver", "version")
     try:
         library = group.text("driver", "library_version")
     except NoAnswer:
         library = group.text("driver", "tool_version")
     if _same_version(library, module):
-        return PASSED
-    return found("The library is %s, the loaded module %s" % (library, module), library, expectation(module, origin="this node: the loaded module"))
+        return passed(subject)
+    summary = "The library is %s, the loaded module %s" % (library, module)
+    return found(summary, library, expectation(module, origin="this node: the loaded module"), subject=subject)
 
 
 def _same_version(one, other):
