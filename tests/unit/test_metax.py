@@ -82,11 +82,13 @@ def log(numbers, sections):
     return text + "End of Log\n"
 
 
+REASONS = dict.fromkeys(("Idle", "Over Power", "Chip Over Temperature", "VR Over Temperature", "Hbm Over Temperature"), "Not Active")
+REASONS.update(dict.fromkeys(("Thermal Over Temperature", "Power Brake", "Didt", "Other"), "Not Active"))
 SECTIONS = {
     "ECC Errors": {"SRAM Correctable": "0"},
     "Retired Pages": {"Double Bit ECC": "0"},
     "Board Power": {"Way 0": " 30.5 W", "Total": " 61.25 W", "Limit": "350.000 W"},
-    "Xcore Clocks Throttle Reason": {"Idle": "Not Active", "Chip Over Temperature": "Not Active", "Power Brake": "Not Active"},
+    "Xcore Clocks Throttle Reason": REASONS,
     "Ecc state": {"state": "Enable"},
     "Hardware Info": {"Model Name": "MetaX C500", "Chip Name": "MXC500", "Board Serial Number": "QZZZ1234", "Memory Type": "HBM2e"},
     "Chip Temperature": {"hotspot(sensor2)": " 41.25 C"},
@@ -258,7 +260,7 @@ def test_throttle_reasons_in_the_words_of_the_rules():
     device = read(commands_of([0], **{COMBINED: log([0], dict(SECTIONS, **{"Xcore Clocks Throttle Reason": reasons}))}))["devices"][0]
     assert device["throttle"]["active"] == ["hw_power_brake_slowdown", "hw_thermal_slowdown", "idle"]
     assert device["extra"]["throttle_reasons"] == ["chip_over_temperature", "hbm_over_temperature", "idle", "power_brake"]
-    odd = read(commands_of([0], **{COMBINED: log([0], dict(SECTIONS, **{"Xcore Clocks Throttle Reason": {"Idle": "N/A"}}))}))["devices"][0]
+    odd = read(commands_of([0], **{COMBINED: log([0], dict(SECTIONS, **{"Xcore Clocks Throttle Reason": dict(REASONS, Idle="N/A")}))}))["devices"][0]
     assert is_unknown(odd["throttle"]["active"])
 
 

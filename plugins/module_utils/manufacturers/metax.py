@@ -47,6 +47,11 @@ def amount(text, what, unit=None, low=0, high=1 << 31):
     return vendor_tool.within(build.told(text, what, lambda words: number(words, what, unit)), low, high, what)
 
 
+def count(text, what):
+    value = amount(text, what)
+    return unknown("%s: no count: %s" % (what, value)) if isinstance(value, float) else value
+
+
 def parse_table(text):
     """{versions, cards: [{label: cell}], processes: {gpu: pids} or None, problems}. The header names the cells: the columns differ between versions."""
     found = {"versions": {}, "cards": [], "processes": None, "problems": []}
@@ -82,9 +87,10 @@ def parse_table(text):
         found["problems"].append("the table ends early")
     if attached and attached.group(1) != str(len(found["cards"])) and started:
         found["problems"].append("%.20r attached, %d described" % (attached.group(1), len(found["cards"])))
+    whole = re.match(r"[|+][-+|]+\Z", (processes.replace("End of Log", "").split() or [""])[-1])
     if "no process found" in processes.lower():
         found["processes"] = {}
-    elif processes:
+    elif whole:
         lines = [_PROCESS.match(line.strip()) for line in processes.splitlines()]
         pids = {}
         for line in filter(None, lines):
@@ -165,8 +171,8 @@ def errors(value, depth=0):
     if isinstance(value, dict) and depth < 4:
         sums = [errors(inner, depth + 1) for inner in value.values()]
         return None if None in sums else sum(sums)
-    count = number(str(value), "count")
-    return count if isinstance(count, int) and count >= 0 else None
+    seen = number(str(value), "count")
+    return seen if isinstance(seen, int) and 0 <= seen < 1 << 62 else None
 
 
 class Reading:
@@ -264,14 +270,14 @@ class Reading:
         ras = told.get("ras_count") if isinstance(told.get("ras_count"), dict) else {}
         ecc = {}
         for name, word, part in (("corrected_volatile", "correctable", "corrected_error"), ("uncorrected_volatile", "uncorrectable", "uncorrected_error")):
-            printed = [amount(text, path) for path, text in log.items() if re.match(r"ecc_errors/(?:\w+_)?%s\Z" % word, path)]
-            counts = [count for count in printed if isinstance(count, int)] if printed else []
-            unread = [count for count in printed if not isinstance(count, int)]
+            printed = [count(text, path) for path, text in log.items() if re.match(r"ecc_errors/(?:\w+_)?%s\Z" % word, path)]
+            counts = [one for one in printed if isinstance(one, int)]
+            unread = [one for one in printed if not isinstance(one, int)]
             counted = errors(ras[part]) if part in ras else None
-            best = max([sum(counts)] if counts else [], default=None) if counted is None else max(sum(counts), counted)
-            if best is None or (not best and (unread or (part in ras and counted is None))):
-                best = unread[0] if unread else unknown("%s: neither --count-ecc nor ras_count of -j tells it" % name)
-            ecc[name] = best
+            ecc[name] = max(sum(counts), counted or 0)
+            # no uncorrected error in one of two counts is not none
+            if not ecc[name] and (unread or (counted is None and (part in ras or not counts or part == "uncorrected_error"))):
+                ecc[name] = unread[0] if unread else unknown("%s: ras_count of -j: not read" % name)
         state = build.told(log.get("ecc_state/state"), "ecc state", lambda words: {"enable": "enabled", "disable": "disabled"}[words.lower().rstrip("d")])
         never = not_applicable("mx-smi does not tell it")
         return dict(ecc, mode=state, corrected_aggregate=never, uncorrected_aggregate=never, sram_threshold_exceeded=never)
@@ -307,7 +313,7 @@ class Reading:
         peers, numa = self.topology.get(index, ({}, None))
         reasons = {path.split("/")[1]: text for path, text in log.items() if "throttle_reason/" in path}
         active = sorted(name for name, text in reasons.items() if text.lower() == "active")
-        bad = [name for name, text in reasons.items() if text.lower() not in ("active", "not active")]
+        bad = [name for name, text in reasons.items() if text.lower() not in ("active", "not active")] + [name for name in THROTTLE if name not in reasons]
         firmware = {path[8:]: text for path, text in log.items() if path.startswith("version/") and path[8:] not in ("maca", "hpcc", "kmd", "bios")}
         vbios = [told.get("vbios_version"), log.get("version/bios"), self.table["versions"].get("bios") if len(self.table["cards"]) == 1 else None]
         firmware["vbios"] = _first([build.told(text, "BIOS") for text in vbios])
@@ -334,15 +340,14 @@ class Reading:
             utilization_percent=_first([amount(row.get("gpu_util"), "GPU-Util", "%", 0, 100), amount(told.get("utilization"), "utilization", "%", 0, 100)]),
             persistence=build.flag(row.get("persist_m"), "Persist-M"), ecc=self._ecc(log, told), row_remap=not_applicable("MetaX retires pages"),
             retired_pages={
-                "corrected": amount(log["retired_pages/single_bit_ecc"], "Single Bit ECC") if "retired_pages/single_bit_ecc" in log else never,
-                "uncorrected": amount(log.get("retired_pages/double_bit_ecc"), "--count-ecc: Double Bit ECC"), "pending": never,
+                "corrected": count(log["retired_pages/single_bit_ecc"], "Single Bit ECC") if "retired_pages/single_bit_ecc" in log else never,
+                "uncorrected": count(log.get("retired_pages/double_bit_ecc"), "--count-ecc: Double Bit ECC"), "pending": never,
             },
             pcie=vendor_tool.pcie(entry, unknown("not found on PCI"), "mx-smi does not tell it"),
             links=not_applicable("topo -m tells the peers of a card (extra.topology), not its links"),
             partition={"mode": "sgpu", "enabled": mode, "profile": not_applicable("each sGPU has its own"), "memory_profile": not_applicable("none")},
             fabric=not_applicable("no fabric manager"), recovery_action=never, device_nodes=self.nodes + drm, extra=extra,
-            throttle={"active": unknown("--show-clk-tr: %s" % bad[0] if bad else "--show-clk-tr: not read")} if bad or not reasons
-            else {"active": sorted({THROTTLE.get(name, name) for name in active})},
+            throttle={"active": sorted({THROTTLE.get(name, name) for name in active}) if active or not bad else unknown("--show-clk-tr: no %s" % bad[0])},
             processes=unknown("no table of processes") if self.table["processes"] is None else self.table["processes"].get(index, 0),
         )  # fmt: skip
         return [package, *self._slices(package, slices, infos)]

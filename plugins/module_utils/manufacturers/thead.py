@@ -39,6 +39,11 @@ def amount(text, what, unit=None, low=0, high=1 << 31):
     return vendor_tool.within(build.told(text, what, lambda words: number(words, what, unit)), low, high, what)
 
 
+def count(text, what):
+    value = amount(text, what)
+    return unknown("%s: no count: %s" % (what, value)) if isinstance(value, float) else value
+
+
 def parse_log(text):
     """-q: (top, cards, problems). Indentation tells what belongs together: "ecc_errors/volatile/dram_correctable" -> "0"."""
     top, cards, stack = {}, [], []
@@ -55,8 +60,9 @@ def parse_log(text):
             path = "/".join([part for _indent, part in stack] + [name])
             if pair and pair.group(3):
                 (cards[-1] if cards and indent else top).setdefault(path, pair.group(3).strip()[:400])
-            if cards and path in ("processes", "processes/process_id"):
-                cards[-1].setdefault("pids", set()).update([pair.group(3).strip()] if path != "processes" and pair and pair.group(3) else [])
+            if cards and pair and path in ("processes", "processes/process_id"):
+                none = path == "processes" and str(pair.group(3)).strip().lower() == "none"
+                cards[-1].setdefault("pids", set()).update([] if none else [str(pair.group(3)).strip()])
             stack.append((indent, name))
     attached, problems = top.get("attached_ppus"), []
     if cards and attached != str(len(cards)):
@@ -85,6 +91,7 @@ def parse_table(text):
             found["problems"].append("ppu-smi: a line outside its table: %.40r" % line)
     if chunk:
         found["problems"].append("ppu-smi: the table ends early")
+        chunks.append(("cut", []))
     pids = {}
     for part, chunk in chunks:
         if not chunk or chunk[0][0].startswith(("PPU", "MIG devices", "Processes")):
@@ -104,7 +111,7 @@ def parse_table(text):
             rows = [re.match(r"(\d{1,4}) +\S+ +\S+ +(\d{1,10}) ", cells[0]) for cells in chunk]
             for row in filter(None, rows):
                 pids.setdefault(int(row.group(1)), set()).add(row.group(2))
-            if pids or "No running processes" in chunk[0][0]:
+            if (pids and chunks[-1][0] != "cut") or "No running processes" in chunk[0][0]:
                 found["processes"] = {ppu: len(seen) for ppu, seen in pids.items()}
     return found
 
@@ -225,13 +232,13 @@ class Reading:
 
     def _ecc(self, card):
         def both(group, word):
-            facts = [amount(card.get("ecc_errors/%s/%s_%s" % (group, kind, word)), "ECC %s: %s %s" % (group, kind, word)) for kind in ("sram", "dram")]
+            facts = [count(card.get("ecc_errors/%s/%s_%s" % (group, kind, word)), "ECC %s: %s %s" % (group, kind, word)) for kind in ("sram", "dram")]
             return _sum(facts)
 
         return {
             "mode": build.told(card.get("ecc_mode/current"), "Ecc Mode", lambda words: {"enabled": "enabled", "disabled": "disabled"}[words.lower()]),
             "corrected_volatile": both("volatile", "correctable"), "corrected_aggregate": both("aggregate", "correctable"),
-            "uncorrected_volatile": amount(card["uncorrected"], "Volatile Uncorr. ECC") if "uncorrected" in card else both("volatile", "uncorrectable"),
+            "uncorrected_volatile": count(card["uncorrected"], "Volatile Uncorr. ECC") if "uncorrected" in card else both("volatile", "uncorrectable"),
             "uncorrected_aggregate": both("aggregate", "uncorrectable"), "sram_threshold_exceeded": NEVER,
         }  # fmt: skip
 
@@ -262,16 +269,17 @@ class Reading:
     def _card(self, card, index):
         address, one = build.normalize_pci(card["address"]), "thead:%d" % index
         entry = self.on_bus.get(address) if is_known(address) else None
-        minor = amount(card.get("minor_number"), "Minor Number", None, 0, 4095)
+        minor = count(card.get("minor_number"), "Minor Number")
         node = "alixpu_ppu%d" % (minor if is_known(minor) else index)
         here = ["/dev/" + name for name in ("alixpu", "alixpu_ctl", node) if name in (self.nodes or ())]
         action, health = self._recovery(card)
         links, ports = self._links(self.links.get(index))
         reasons = {path.split("/")[-1]: words.lower() for path, words in card.items() if path.startswith("clocks_throttle_reasons/")}
         odd = [name for name, words in reasons.items() if words not in ("active", "not active")]
+        odd += [name for name in ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown") if name not in reasons]
         active = sorted(name for name, words in reasons.items() if words == "active")
-        if not active and (odd or not reasons):
-            active = unknown("Clocks Throttle Reasons: %s" % (odd[0] if odd else "not printed"))
+        if not active and odd:
+            active = unknown("Clocks Throttle Reasons: %s: not told" % odd[0])
 
         def text(path, what, convert=None):
             return build.told(card.get(path), what, convert)
@@ -306,12 +314,12 @@ class Reading:
             utilization_percent=amount(card.get("utilization/ppu"), "utilization", "%", 0, 100),
             persistence=text("persistence_mode", "Persistence Mode", _yes), ecc=self._ecc(card), pcie=self._pcie(card, entry), links=links,
             throttle={"active": active}, device_nodes=here, extra=extra,
-            row_remap={"corrected": amount(card.get("remapped_rows/correctable_error"), "remapped rows"),
-                       "uncorrected": amount(card.get("remapped_rows/uncorrectable_error"), "remapped rows"),
+            row_remap={"corrected": count(card.get("remapped_rows/correctable_error"), "remapped rows"),
+                       "uncorrected": count(card.get("remapped_rows/uncorrectable_error"), "remapped rows"),
                        "pending": text("remapped_rows/pending", "remapped rows: Pending", _yes),
                        "failed": text("remapped_rows/remapping_failure_occurred", "Remapping Failure Occurred", _yes)},
-            retired_pages={"corrected": amount(card.get("retired_pages/single_bit_ecc"), "retired pages"),
-                           "uncorrected": amount(card.get("retired_pages/double_bit_ecc"), "retired pages"),
+            retired_pages={"corrected": count(card.get("retired_pages/single_bit_ecc"), "retired pages"),
+                           "uncorrected": count(card.get("retired_pages/double_bit_ecc"), "retired pages"),
                            "pending": text("retired_pages/pending_page_blacklist", "Pending Page Blacklist", _yes)},
             partition={"mode": "mig", "enabled": text("mig_mode/current", "MIG Mode", _yes), "profile": not_applicable("each instance has its own"),
                        "memory_profile": not_applicable("none")},
@@ -352,7 +360,7 @@ class Reading:
             used, total = facts.get("sizes", (None, None))
             groups = dict.fromkeys(("health", "temperature_c", "power_w", "row_remap", "retired_pages", "pcie", "links", "fabric", "throttle"), of_package)
             groups.update(dict.fromkeys(("persistence", "recovery_action", "numa_node", "processes", "utilization_percent"), of_package))
-            groups["ecc"] = dict(dict.fromkeys(build.GROUPS["ecc"], of_package), uncorrected_volatile=amount(facts.get("errors"), "Vol Unc ECC"))
+            groups["ecc"] = dict(dict.fromkeys(build.GROUPS["ecc"], of_package), uncorrected_volatile=count(facts.get("errors"), "Vol Unc ECC"))
             found.append(build.device(
                 "%s/mig:%d" % (package["id"], device), device, package["name"], "partition", package["id"],
                 identity=build.identity(uuid=build.told(entry.get("uuid"), "-L: UUID"), serial=of_package, pci=of_package, slot=of_package),
