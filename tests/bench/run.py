@@ -138,7 +138,9 @@ def bench_size(*_unused):
 
 
 def bench_fold(*_unused):
-    subprocess.run([sys.executable, str(ROOT / "tests" / "bench" / "bench_fold.py")], check=True)
+    subprocess.run(
+        [sys.executable, str(ROOT / "tests" / "bench" / "bench_fold.py")], check=True, env=dict(os.environ, PYTHONPATH=str(ROOT / ".cache" / "collections"))
+    )
 
 
 def seconds(stamp):
