@@ -229,11 +229,11 @@ class Reading:
         if not is_known(address) or not isinstance(index, int) or not 0 <= index < 10000:
             self.problems.append("a card without address or number: %.40r" % (what,))
             return None
-        other = [known for known in self.cards if (known[0] == address) != (known[1] == index)]
-        if other:
+        if any((known == address) != (number_ == index) for known, number_ in self.cards):
             self.problems.append("%s is GPU %s and another number or card too" % (address, index))
-        if address not in [known[0] for known in self.cards]:
-            self.cards.append((address, index if not other else max(known[1] for known in self.cards) + 1))
+            index = max(number_ for _known, number_ in self.cards) + 1
+        if address not in [known for known, _number in self.cards]:
+            self.cards.append((address, index))
         return address
 
     def _ask_rest(self):
@@ -360,18 +360,17 @@ class Reading:
             gb = amount(part.get("gb"), "sGPU memory")
             size = amount(info.get("vram_quota"), "vram_quota", None, 1)
             quota = info.get("compute_quota", part.get("compute"))
-            groups = dict.fromkeys(("temperature_c", "power_w", "ecc", "row_remap", "retired_pages", "pcie", "links", "fabric", "throttle"), of_package)
-            groups.update(dict.fromkeys(("persistence", "recovery_action", "numa_node", "processes"), of_package))
+            groups = dict.fromkeys((*build.GROUPS, "persistence", "recovery_action", "numa_node", "processes"), of_package)
             used = amount(info.get("vram_used"), "vram_used")
+            groups["health"] = self._health({}, part, {})
+            groups["partition"] = {"mode": "sgpu", "enabled": True, "profile": build.told(quota, "compute quota", lambda words: "%d%%" % int(words))}
+            groups["partition"]["memory_profile"] = not_applicable("a quota in MiB")
+            identity = build.identity(uuid=build.told(part.get("uuid"), "-L: UUID"), serial=of_package, pci=of_package, slot=of_package)
             found.append(build.device(
-                "%s/sgpu:%d" % (package["id"], number_), number_, package["name"], "partition", package["id"],
-                identity=build.identity(uuid=build.told(part.get("uuid"), "-L: UUID"), serial=of_package, pci=of_package, slot=of_package),
-                memory_mib=size if is_known(size) or not is_known(gb) else round(gb * 1024), health=self._health({}, part, {}),
+                "%s/sgpu:%d" % (package["id"], number_), number_, package["name"], "partition", package["id"], identity=identity,
+                memory_mib=size if is_known(size) or not is_known(gb) else round(gb * 1024),
                 memory_used_mib=0 if used == 0 else unknown("vram_used: %.40r, its unit is not told" % info.get("vram_used")),
-                utilization_percent=amount(info.get("utilization"), "utilization", "%", 0, 100),
-                partition={"mode": "sgpu", "enabled": True, "profile": build.told(quota, "compute quota", lambda w: "%d%%" % int(w)),
-                           "memory_profile": not_applicable("a quota in MiB")},
-                **groups,
+                utilization_percent=amount(info.get("utilization"), "utilization", "%", 0, 100), **groups,
             ))  # fmt: skip
         return found
 
@@ -387,8 +386,7 @@ class Reading:
         if block["state"] == "ok" and out:
             # listed, and named, but not to be opened from here: there and not usable
             block.update(state="unavailable", reason="%d of %d are not available: %s" % (len(out), len(whole), "; ".join(out)[:300]))
-        hpcc = "ht-smi" in self.tool.places[0] and len(self.tool.places) == 1
-        name = "HPCC" if hpcc else "MACA"
+        name = "HPCC" if self.tool.places == ["ht-smi"] else "MACA"
         logged = next(iter(self.log.values()), {})
         file = vendor_tool.file_version(self.host, "/opt/%s/Version.txt" % name.lower(), "no %s below /opt" % name)
         told = self.table["versions"]

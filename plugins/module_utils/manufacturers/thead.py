@@ -358,15 +358,15 @@ class Reading:
         for device in sorted(set(named) | set(sized)):
             facts, entry = sized.get(device, {}), named.get(device, {})
             used, total = facts.get("sizes", (None, None))
-            groups = dict.fromkeys(("health", "temperature_c", "power_w", "row_remap", "retired_pages", "pcie", "links", "fabric", "throttle"), of_package)
-            groups.update(dict.fromkeys(("persistence", "recovery_action", "numa_node", "processes", "utilization_percent"), of_package))
+            told = ("persistence", "recovery_action", "numa_node", "processes", "utilization_percent")
+            groups = dict.fromkeys((*build.GROUPS, *told), of_package)
             groups["ecc"] = dict(dict.fromkeys(build.GROUPS["ecc"], of_package), uncorrected_volatile=count(facts.get("errors"), "Vol Unc ECC"))
+            groups["partition"] = {"mode": "mig", "enabled": True, "profile": build.told(entry.get("name"), "-L: MIG")}
+            groups["partition"]["memory_profile"] = not_applicable("in the profile")
             found.append(build.device(
                 "%s/mig:%d" % (package["id"], device), device, package["name"], "partition", package["id"],
                 identity=build.identity(uuid=build.told(entry.get("uuid"), "-L: UUID"), serial=of_package, pci=of_package, slot=of_package),
                 memory_mib=amount(total, "MIG device memory", None, 1), memory_used_mib=amount(used, "MIG device memory"),
-                partition={"mode": "mig", "enabled": True, "profile": build.told(entry.get("name"), "-L: MIG"),
-                           "memory_profile": not_applicable("in the profile")},
                 extra={key: facts[key] for key in ("gi", "ci", "cu") if key in facts}, **groups,
             ))  # fmt: skip
         return found
