@@ -7,7 +7,7 @@
 
 ssh   Controller CPU of the default preflight over lab nodes, against `ansible -m ping` over the same nodes and forks, and
       module tasks a node. The CPU of the nodes, which lie on the same machine, is not counted.
-size  Our own imported source per module.
+size  Our own source that a module imports when it starts, and all that is sent to the node with it.
 fold  Judging and folding 1,000 node reports against json.loads of the same files.
 hang  When a node with a hanging vendor tool, and one whose ssh says nothing, were done, and when the others were.
 """
@@ -115,26 +115,27 @@ def bench_ssh(nodes, runs):
     print("module tasks a node          %6d                         (at most 4): %s" % (len(modules), ", ".join(sorted(modules))))
 
 
-def imported(path, seen=None):
-    """Our own module_utils that a file imports, itself not counted: path -> bytes."""
+def imported(path, everywhere, seen=None):
+    """Our own files that a file imports, with their sizes: when it starts, or everywhere, as what is sent to a node is found."""
     seen = {} if seen is None else seen
-    for statement in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for statement in ast.walk(tree) if everywhere else tree.body:
         if not isinstance(statement, ast.ImportFrom) or not (statement.module or "").startswith("ansible_collections.fleetproof.accelerator."):
             continue
         base = ROOT.joinpath(*statement.module.split(".")[3:])
-        candidates = [base.with_suffix(".py"), base / "__init__.py", *(base / (name.name + ".py") for name in statement.names)]
-        for candidate in candidates:
+        for candidate in (base.with_suffix(".py"), *(base / (name.name + ".py") for name in statement.names)):
             if candidate.is_file() and candidate not in seen:
                 seen[candidate] = candidate.stat().st_size
-                imported(candidate, seen)
+                imported(candidate, everywhere, seen)
     return seen
 
 
 def bench_size(*_unused):
+    print("own source, KiB              imported (at most 100)    sent")
     for module in sorted((ROOT / "plugins" / "modules").glob("*.py")):
-        sizes = imported(module)
-        if sizes:
-            print("own source of %-18s %6.1f KiB                     (at most 100)" % (module.stem, sum(sizes.values()) / 1024))
+        start, sent = (sum(imported(module, everywhere).values()) / 1024 for everywhere in (False, True))
+        if sent:
+            print("%-28s %6.1f                    %6.1f" % (module.stem, start, sent))
 
 
 def bench_fold(*_unused):
