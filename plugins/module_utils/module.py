@@ -27,6 +27,12 @@ def run_info(collect):
     _run(lambda host, _params: collect(host), OPTIONS)
 
 
+def run_found(collect, options):
+    """main() of a module that goes on from what <manufacturer>_info found. collect(host, options of the module) -> {section name: section}."""
+    found = {"devices": {"type": "raw"}, "detection": {"type": "raw"}, "driver": {"type": "raw"}}
+    _run(collect, dict(OPTIONS, **found, **options))
+
+
 def _run(collect, options):
     """Fails only when the module itself cannot work."""
     module = AnsibleModule(argument_spec=options, supports_check_mode=True)

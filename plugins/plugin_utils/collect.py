@@ -25,6 +25,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.settings im
 READ, UNREACHABLE, TIMEOUT, NO_PYTHON, FAILED = "read", "unreachable", "timeout", "no_python", "failed"
 _CONNECT_TRIES = 2  # at 2,000 nodes some connections fail for no lasting reason
 _MAX_REASON = 400
+_OF_DEVICE = ("id", "index", "kind", "parent", "name", "identity", "memory_mib", "partition", "device_nodes", "extra")
 
 
 class CollectAction(ActionBase):
@@ -44,10 +45,12 @@ class CollectAction(ActionBase):
             raise AnsibleError(str(error)) from None
         started = utc()
         node = task_vars["inventory_hostname"]
-        if run and reader.manufacturer and arguments.get("pci") is None:
+        if run and reader.takes == "pci" and arguments.get("pci") is None:
             arguments["pci"] = on_pci(run, node, reader.manufacturer)
+        elif run and reader.takes == "found" and arguments.get("devices") is None:
+            arguments.update(found(run, node, arguments.get("manufacturer")))
         if recording_path:
-            status, answer, reason = replay(reader, recording_path, record, arguments.get("pci"))
+            status, answer, reason = replay(reader, recording_path, record, arguments)
         else:
             status, answer, reason = self._read_node(arguments, task_vars)
         sections = answer.get("sections", {}) if status == READ else {}
@@ -60,7 +63,7 @@ class CollectAction(ActionBase):
             if recorded is not None:
                 result["recording"] = recorded
             return result
-        for section in sorted(set(reader.sections) | set(sections)):
+        for section in sorted(set(reader.names(arguments)) | set(sections)):
             data = sections.get(section)
             if status == READ and data is None:
                 continue
@@ -68,7 +71,7 @@ class CollectAction(ActionBase):
         if status != READ and record and reader.sections[0] == "host":
             recorded = merged_recording.unanswered(started, reason)
         if recorded is not None:
-            merged_recording.file_part(run, node, name, recorded)
+            merged_recording.file_part(run, node, "_".join(filter(None, (name, arguments.get("manufacturer")))), recorded)
         result.update(changed=False, status=status, reason=reason, answered=status == READ, manufacturers=manufacturers(sections))
         return result
 
@@ -122,7 +125,17 @@ def on_pci(run, node, manufacturer):
     return pci.accelerators(envelope["data"], manufacturer) if envelope.get("status") == READ else None
 
 
-def replay(reader, path, record=False, pci_entries=None):
+def found(run, node, manufacturer):
+    """What <manufacturer>_info found, as far as an allocation asks for it; nothing where that section was not read."""
+    envelope = run.load(node, ("accelerators.%s" % manufacturer,)).get("accelerators.%s" % manufacturer) or {}
+    if envelope.get("status") != READ:
+        return {}
+    section = envelope["data"]
+    devices = [{key: device[key] for key in _OF_DEVICE if key in device} for device in section.get("devices") or ()]
+    return {"devices": devices, "detection": section.get("detection"), "driver": section.get("driver")}
+
+
+def replay(reader, path, record=False, options=None):
     """Run a module's reader on a recording, here: it has no side and asks no machine."""
     try:
         document = recording.load(path)
@@ -133,7 +146,7 @@ def replay(reader, path, record=False, pci_entries=None):
         return UNREACHABLE, {}, one_line(document["unreachable"])
     if record:
         host = RecordingHost(host)
-    answer = {"sections": json.loads(dumps(reader.collect(host, pci_entries)))}
+    answer = {"sections": json.loads(dumps(reader.collect(host, options or {})))}
     if record:
         answer["recording"] = host.recording()
     return READ, answer, ""

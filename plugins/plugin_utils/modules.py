@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import (
     amd,
     ascend,
@@ -22,19 +23,24 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 
 
 class Reader(NamedTuple):
-    collect: Callable[..., dict]  # host, pci -> {section name: section}
-    sections: tuple[str, ...]
+    collect: Callable[..., dict]  # host, options of the module -> {section name: section}
+    sections: tuple[str, ...]  # {manufacturer} stands for the option of that name
     manufacturer: str | None = None
+    takes: str | None = None  # what the action plugin hands over out of the run: "pci" or "found" (what <manufacturer>_info found)
+
+    def names(self, options):
+        return tuple(name.format(manufacturer=options.get("manufacturer")) for name in self.sections)
 
 
 def _manufacturer(reader):
-    section = "accelerators." + reader.MANUFACTURER
-    return Reader(lambda host, pci=None: {section: reader.collect(host, pci)}, (section,), reader.MANUFACTURER)
+    name = "accelerators." + reader.MANUFACTURER
+    return Reader(lambda host, options=None: {name: reader.collect(host, (options or {}).get("pci"))}, (name,), reader.MANUFACTURER, "pci")
 
 
 MODULES = {
-    "accelerator_info": Reader(lambda host, _pci=None: node.collect(host), ("host", "pci")),
-    "kernel_events": Reader(lambda host, _pci=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
+    "accelerator_info": Reader(lambda host, _options=None: node.collect(host), ("host", "pci")),
+    "allocation_info": Reader(lambda host, options: allocation.answer(host, options), ("allocation.{manufacturer}",), takes="found"),
+    "kernel_events": Reader(lambda host, _options=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
     "amd_info": _manufacturer(amd),
     "ascend_info": _manufacturer(ascend),
     "cambricon_info": _manufacturer(cambricon),
