@@ -22,10 +22,13 @@ def text(value):
 
 def page(role):
     spec = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]
-    lines = [f"# Role {role.name}", "", *(text(sentence) for sentence in spec["description"]), "", "| Variable | Type | Default | Meaning |", "|---|---|---|---|"]
+    lines = [f"# Role {role.name}", "", *(text(sentence) for sentence in spec["description"]), ""]
+    lines += ["| Variable | Type | Default | Meaning |", "|---|---|---|---|"]
     for name, option in spec.get("options", {}).items():
-        default = "required" if option.get("required") else f"`{str(option.get('default', '')).lower() if isinstance(option.get('default'), bool) else option.get('default')}`"
-        lines.append(f"| `{name}` | {option['type']} | {default.replace('``', '')} | {text(option['description'])} |")
+        default = option.get("default", "")
+        default = str(default).lower() if isinstance(default, bool) else default
+        shown = "required" if option.get("required") else f"`{default}`" if default != "" else ""
+        lines.append(f"| `{name}` | {option['type']} | {shown} | {text(option['description'])} |")
     lines += [
         "", "The playbooks of the collection set these from the `accelerator_*` variables of the inventory (docs/usage.md).", "",
         "```yaml", "- name: An example", "  hosts: accelerator_nodes", "  gather_facts: false", "  tasks:", f"    - name: Use the role {role.name}",

@@ -18,7 +18,8 @@ def main():
     playbook.show(fleet, report)
     found = {entry["node"]: entry["verdict"] for entry in fleet["verdicts"]}
     planted = {node: entry["verdict"] for node, entry in manifest["nodes"].items()}
-    wrong = [f"{node}: planted {planted.get(node)}, found {found.get(node)}" for node in sorted(set(found) | set(planted)) if found.get(node) != planted.get(node)]
+    differ = [node for node in sorted(set(found) | set(planted)) if found.get(node) != planted.get(node)]
+    wrong = [f"{node}: planted {planted.get(node)}, found {found.get(node)}" for node in differ]
     if wrong:
         sys.exit("demo: the verdicts differ from inventories/demo/manifest.yml: " + "; ".join(wrong))
     print(f"demo: the verdicts of all {len(found)} nodes equal the planted ones")

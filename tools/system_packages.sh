@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # Installs what the lab nodes and sanity tests need, where the user is root on Debian or Ubuntu. Quiet when nothing is missing.
 set -eu
 packages=()

@@ -57,60 +57,59 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.amd), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The AMD accelerators.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.amd:
-      description: The AMD accelerators.
+    manufacturer:
+      description: Always V(amd).
+      type: str
+      sample: amd
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether accelerators were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - C(host) is the count of C(rocm-smi --showuniqueid), which is asked when C(amd-smi) lists fewer than PCI.
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(amd).
-          type: str
-          sample: amd
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether accelerators were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - C(host) is the count of C(rocm-smi --showuniqueid), which is asked when C(amd-smi) lists fewer than PCI.
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: AMD Instinct MI300X x8
-            reason: ""
-            host: {command: rocm-smi --showuniqueid, accelerators: {unknown: not run}, detail: "", reason: "not run: it would tell nothing more"}
-        driver:
-          description: Versions of the driver amdgpu, of the AMD SMI library and tool, and of ROCm. A driver of the kernel's own tree has none.
-          type: dict
-          sample: {version: 6.12.12, module_version: 6.12.12, library_version: 25.3.0, tool_version: 25.3.0+ede62f2, runtime: rocm, runtime_version: 6.4.0}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: amd-smi static --json, status: ok, seconds: 0.9, detail: ""}
-        devices:
-          description: The GPUs (C(package)) in the order of the tool, each followed by its partitions (C(partition)) when it has several.
-          type: list
-          elements: dict
-          sample:
-            - {id: "amd:0", index: 0, kind: package, parent: null, name: AMD Instinct MI300X, memory_mib: 196592}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: AMD Instinct MI300X x8
+        reason: ""
+        host: {command: rocm-smi --showuniqueid, accelerators: {unknown: not run}, detail: "", reason: "not run: it would tell nothing more"}
+    driver:
+      description: Versions of the driver amdgpu, of the AMD SMI library and tool, and of ROCm. A driver of the kernel's own tree has none.
+      type: dict
+      sample: {version: 6.12.12, module_version: 6.12.12, library_version: 25.3.0, tool_version: 25.3.0+ede62f2, runtime: rocm, runtime_version: 6.4.0}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: amd-smi static --json, status: ok, seconds: 0.9, detail: ""}
+    devices:
+      description: The GPUs (C(package)) in the order of the tool, each followed by its partitions (C(partition)) when it has several.
+      type: list
+      elements: dict
+      sample:
+        - {id: "amd:0", index: 0, kind: package, parent: null, name: AMD Instinct MI300X, memory_mib: 196592}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

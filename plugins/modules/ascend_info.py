@@ -60,62 +60,61 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.ascend), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The Ascend NPUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.ascend:
-      description: The Ascend NPUs.
+    manufacturer:
+      description: Always V(ascend).
+      type: str
+      sample: ascend
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether NPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason. NPUs are counted, not their dies.
+        - C(host) is the count of the lines C(NPU ID) of C(npu-smi info -l).
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(ascend).
-          type: str
-          sample: ascend
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether NPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason. NPUs are counted, not their dies.
-            - C(host) is the count of the lines C(NPU ID) of C(npu-smi info -l).
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: 910B3 x8
-            reason: ""
-            host: {command: npu-smi info -l, accelerators: 8, detail: "NPU ID                         : 0", reason: ""}
-        driver:
-          description:
-            - C(version) is the driver the tool talks to, C(library_version) the one that is installed, C(tool_version) that of C(npu-smi),
-              C(runtime_version) that of CANN.
-          type: dict
-          sample: {version: 25.2.0, library_version: 25.2.0, tool_version: 25.2.0, runtime: CANN, runtime_version: 8.3.RC1}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: npu-smi info, status: ok, seconds: 1.4, detail: ""}
-        devices:
-          description: The NPUs (C(package)) in the order of the tool, each followed by its chips (C(die)) when it has several.
-          type: list
-          elements: dict
-          sample:
-            - {id: "ascend:0", index: 0, kind: package, parent: null, name: 910B3, memory_mib: 65536, extra: {family: 910B, hbm_nominal_mib: 65536}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: 910B3 x8
+        reason: ""
+        host: {command: npu-smi info -l, accelerators: 8, detail: "NPU ID                         : 0", reason: ""}
+    driver:
+      description:
+        - C(version) is the driver the tool talks to, C(library_version) the one that is installed, C(tool_version) that of C(npu-smi),
+          C(runtime_version) that of CANN.
+      type: dict
+      sample: {version: 25.2.0, library_version: 25.2.0, tool_version: 25.2.0, runtime: CANN, runtime_version: 8.3.RC1}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: npu-smi info, status: ok, seconds: 1.4, detail: ""}
+    devices:
+      description: The NPUs (C(package)) in the order of the tool, each followed by its chips (C(die)) when it has several.
+      type: list
+      elements: dict
+      sample:
+        - {id: "ascend:0", index: 0, kind: package, parent: null, name: 910B3, memory_mib: 65536, extra: {family: 910B, hbm_nominal_mib: 65536}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

@@ -63,62 +63,61 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.cambricon), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The Cambricon MLUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.cambricon:
-      description: The Cambricon MLUs.
+    manufacturer:
+      description: Always V(cambricon).
+      type: str
+      sample: cambricon
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether MLUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - C(host) says why there is no cross-check with a second tool of the vendor.
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(cambricon).
-          type: str
-          sample: cambricon
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether MLUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - C(host) says why there is no cross-check with a second tool of the vendor.
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: MLU370-X8 x8
-            reason: ""
-            host: {not_applicable: no cross-check with a host tool}
-        driver:
-          description:
-            - C(version) is the driver as C(cnmon) tells it, C(module_version) that of the kernel module C(cambricon_drv), C(tool_version) that of C(cnmon),
-              which may be newer, C(runtime_version) that of Neuware.
-          type: dict
-          sample: {version: v5.10.22, module_version: 5.10.22, tool_version: v5.10.22, runtime: Neuware, runtime_version: 3.15.0}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: cnmon info, status: ok, seconds: 1.4, detail: ""}
-        devices:
-          description: The MLUs (C(package)) in the order of the tool.
-          type: list
-          elements: dict
-          sample:
-            - {id: "cambricon:0", index: 0, kind: package, parent: null, name: MLU370-X8, memory_mib: 23374, extra: {compute_mode: Default}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: no cross-check with a host tool
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: MLU370-X8 x8
+        reason: ""
+        host: {not_applicable: no cross-check with a host tool}
+    driver:
+      description:
+        - C(version) is the driver as C(cnmon) tells it, C(module_version) that of the kernel module C(cambricon_drv), C(tool_version) that of C(cnmon),
+          which may be newer, C(runtime_version) that of Neuware.
+      type: dict
+      sample: {version: v5.10.22, module_version: 5.10.22, tool_version: v5.10.22, runtime: Neuware, runtime_version: 3.15.0}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: cnmon info, status: ok, seconds: 1.4, detail: ""}
+    devices:
+      description: The MLUs (C(package)) in the order of the tool.
+      type: list
+      elements: dict
+      sample:
+        - {id: "cambricon:0", index: 0, kind: package, parent: null, name: MLU370-X8, memory_mib: 23374, extra: {compute_mode: Default}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: no cross-check with a host tool
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

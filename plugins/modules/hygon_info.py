@@ -65,62 +65,61 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.hygon), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The Hygon DCUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.hygon:
-      description: The Hygon DCUs.
+    manufacturer:
+      description: Always V(hygon).
+      type: str
+      sample: hygon
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether DCUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - C(host) says why there is no cross-check with a second tool of the vendor.
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(hygon).
-          type: str
-          sample: hygon
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether DCUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - C(host) says why there is no cross-check with a second tool of the vendor.
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: K100_AI x8
-            reason: ""
-            host: {not_applicable: no cross-check with a host tool}
-        driver:
-          description:
-            - C(version) is the driver as C(hy-smi) tells it, else C(module_version), that of the kernel module C(hycu) or C(hydcu);
-              C(runtime_version) is that of DTK. C(hy-smi) prints no version of its own.
-          type: dict
-          sample: {version: 6.3.8-V1.9.2, module_version: 6.3.8-V1.9.2, runtime: DTK, runtime_version: 25.04.1}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: hy-smi, status: ok, seconds: 1.4, detail: ""}
-        devices:
-          description: The DCUs (C(package)) in the order of the tool.
-          type: list
-          elements: dict
-          sample:
-            - {id: "hygon:0", index: 0, kind: package, parent: null, name: K100_AI, memory_mib: 65520, extra: {mode: Normal, performance_level: auto}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: no cross-check with a host tool
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: K100_AI x8
+        reason: ""
+        host: {not_applicable: no cross-check with a host tool}
+    driver:
+      description:
+        - C(version) is the driver as C(hy-smi) tells it, else C(module_version), that of the kernel module C(hycu) or C(hydcu);
+          C(runtime_version) is that of DTK. C(hy-smi) prints no version of its own.
+      type: dict
+      sample: {version: 6.3.8-V1.9.2, module_version: 6.3.8-V1.9.2, runtime: DTK, runtime_version: 25.04.1}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: hy-smi, status: ok, seconds: 1.4, detail: ""}
+    devices:
+      description: The DCUs (C(package)) in the order of the tool.
+      type: list
+      elements: dict
+      sample:
+        - {id: "hygon:0", index: 0, kind: package, parent: null, name: K100_AI, memory_mib: 65520, extra: {mode: Normal, performance_level: auto}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: no cross-check with a host tool
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

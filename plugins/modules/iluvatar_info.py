@@ -58,56 +58,55 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.iluvatar), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The Iluvatar CoreX GPUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.iluvatar:
-      description: The Iluvatar CoreX GPUs.
+    manufacturer:
+      description: Always V(iluvatar).
+      type: str
+      sample: iluvatar
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether GPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - C(host) is not applicable, the vendor has no count of its own to compare with. PCI showing more than the tool is C(unavailable).
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(iluvatar).
-          type: str
-          sample: iluvatar
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether GPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - C(host) is not applicable, the vendor has no count of its own to compare with. PCI showing more than the tool is C(unavailable).
-          type: dict
-          sample: {state: ok, depth: declared, accelerators: 2, detail: Iluvatar MR-V100 x2, reason: "", host: {not_applicable: no second count}}
-        driver:
-          description:
-            - C(version) is that of the driver the tool talks to, C(library_version) that of IX-ML where the table tells it,
-              C(runtime_version) that of CoreX in C(/usr/local/corex).
-          type: dict
-          sample: {version: 4.4.0, module_version: 4.4.0, runtime: CoreX, runtime_version: 4.4.0}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: ixsmi -q -x, status: ok, seconds: 0.8, detail: ""}
-        devices:
-          description: The GPUs in the order of the tool.
-          type: list
-          elements: dict
-          sample:
-            - {id: "iluvatar:0", index: 0, kind: package, parent: null, name: Iluvatar MR-V100, memory_mib: 32768, device_nodes: [/dev/iluvatar3]}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample: {state: ok, depth: declared, accelerators: 2, detail: Iluvatar MR-V100 x2, reason: "", host: {not_applicable: no second count}}
+    driver:
+      description:
+        - C(version) is that of the driver the tool talks to, C(library_version) that of IX-ML where the table tells it,
+          C(runtime_version) that of CoreX in C(/usr/local/corex).
+      type: dict
+      sample: {version: 4.4.0, module_version: 4.4.0, runtime: CoreX, runtime_version: 4.4.0}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: ixsmi -q -x, status: ok, seconds: 0.8, detail: ""}
+    devices:
+      description: The GPUs in the order of the tool.
+      type: list
+      elements: dict
+      sample:
+        - {id: "iluvatar:0", index: 0, kind: package, parent: null, name: Iluvatar MR-V100, memory_mib: 32768, device_nodes: [/dev/iluvatar3]}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

@@ -64,60 +64,59 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.metax), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The MetaX GPUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.metax:
-      description: The MetaX GPUs.
+    manufacturer:
+      description: Always V(metax).
+      type: str
+      sample: metax
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether GPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(metax).
-          type: str
-          sample: metax
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether GPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: MetaX C500 x8
-            reason: ""
-            host: {not_applicable: no second tool counts}
-        driver:
-          description:
-            - C(version) is the kernel mode driver, C(tool_version) that of C(mx-smi), C(runtime) is C(MACA), or C(HPCC) of the sister brand.
-          type: dict
-          sample: {version: 3.8.30, module_version: 3.8.30, tool_version: 2.3.1, runtime: MACA, runtime_version: 3.7.1.5}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: mx-smi -L, status: ok, seconds: 0.8, detail: ""}
-        devices:
-          description: The GPUs (C(package)) in the order of the tool, each followed by its sGPUs (C(partition)).
-          type: list
-          elements: dict
-          sample:
-            - {id: "metax:0", index: 0, kind: package, parent: null, name: MetaX C500, memory_mib: 65536, extra: {sgpu_count: 0}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: MetaX C500 x8
+        reason: ""
+        host: {not_applicable: no second tool counts}
+    driver:
+      description:
+        - C(version) is the kernel mode driver, C(tool_version) that of C(mx-smi), C(runtime) is C(MACA), or C(HPCC) of the sister brand.
+      type: dict
+      sample: {version: 3.8.30, module_version: 3.8.30, tool_version: 2.3.1, runtime: MACA, runtime_version: 3.7.1.5}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: mx-smi -L, status: ok, seconds: 0.8, detail: ""}
+    devices:
+      description: The GPUs (C(package)) in the order of the tool, each followed by its sGPUs (C(partition)).
+      type: list
+      elements: dict
+      sample:
+        - {id: "metax:0", index: 0, kind: package, parent: null, name: MetaX C500, memory_mib: 65536, extra: {sgpu_count: 0}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

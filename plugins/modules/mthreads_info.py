@@ -59,56 +59,55 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.mthreads), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The Moore Threads GPUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.mthreads:
-      description: The Moore Threads GPUs.
+    manufacturer:
+      description: Always V(mthreads).
+      type: str
+      sample: mthreads
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether GPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - C(host) is not applicable, the vendor has no count of its own to compare with. PCI showing more than the tool is C(unavailable).
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(mthreads).
-          type: str
-          sample: mthreads
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether GPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - C(host) is not applicable, the vendor has no count of its own to compare with. PCI showing more than the tool is C(unavailable).
-          type: dict
-          sample: {state: ok, depth: declared, accelerators: 8, detail: MTT S5000 x8, reason: "", host: {not_applicable: no second count}}
-        driver:
-          description:
-            - C(version) is that of the driver the tool talks to, C(module_version) that of the kernel module C(mtgpu), C(runtime_version) that of the
-              MUSA toolkit in C(/usr/local/musa).
-          type: dict
-          sample: {version: 3.3.5-server, module_version: 3.3.5, runtime: MUSA, runtime_version: 4.3.5}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: mthreads-gmi -q -j, status: ok, seconds: 0.8, detail: ""}
-        devices:
-          description: The GPUs in the order of the tool.
-          type: list
-          elements: dict
-          sample:
-            - {id: "mthreads:0", index: 0, kind: package, parent: null, name: MTT S5000, memory_mib: 81920, firmware: {mtbios: 4.3.41}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample: {state: ok, depth: declared, accelerators: 8, detail: MTT S5000 x8, reason: "", host: {not_applicable: no second count}}
+    driver:
+      description:
+        - C(version) is that of the driver the tool talks to, C(module_version) that of the kernel module C(mtgpu), C(runtime_version) that of the
+          MUSA toolkit in C(/usr/local/musa).
+      type: dict
+      sample: {version: 3.3.5-server, module_version: 3.3.5, runtime: MUSA, runtime_version: 4.3.5}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: mthreads-gmi -q -j, status: ok, seconds: 0.8, detail: ""}
+    devices:
+      description: The GPUs in the order of the tool.
+      type: list
+      elements: dict
+      sample:
+        - {id: "mthreads:0", index: 0, kind: package, parent: null, name: MTT S5000, memory_mib: 81920, firmware: {mtbios: 4.3.41}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

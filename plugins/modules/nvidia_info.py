@@ -54,60 +54,59 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.nvidia), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The NVIDIA accelerators.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.nvidia:
-      description: The NVIDIA accelerators.
+    manufacturer:
+      description: Always V(nvidia).
+      type: str
+      sample: nvidia
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether accelerators were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - C(host) is an independent count by the vendor's own tool.
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(nvidia).
-          type: str
-          sample: nvidia
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether accelerators were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - C(host) is an independent count by the vendor's own tool.
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: NVIDIA H100 80GB HBM3 x8
-            reason: ""
-            host: {command: nvidia-smi -q -x, accelerators: 8, detail: the devices were read with this tool itself, reason: ""}
-        driver:
-          description: Versions of driver, kernel module, library and CUDA, and whether the kernel module is the open one.
-          type: dict
-          sample: {version: 580.95.05, module_version: 580.95.05, library_version: 580.95.05, runtime: cuda, runtime_version: "13.0", flavor: open}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: nvidia-smi -q -x, status: ok, seconds: 0.9, detail: ""}
-        devices:
-          description: The GPUs (C(package)) in the order of the driver, each followed by its MIG devices (C(partition)).
-          type: list
-          elements: dict
-          sample:
-            - {id: "nvidia:0", index: 0, kind: package, parent: null, name: NVIDIA H100 80GB HBM3, memory_mib: 81559}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: NVIDIA H100 80GB HBM3 x8
+        reason: ""
+        host: {command: nvidia-smi -q -x, accelerators: 8, detail: the devices were read with this tool itself, reason: ""}
+    driver:
+      description: Versions of driver, kernel module, library and CUDA, and whether the kernel module is the open one.
+      type: dict
+      sample: {version: 580.95.05, module_version: 580.95.05, library_version: 580.95.05, runtime: cuda, runtime_version: "13.0", flavor: open}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: nvidia-smi -q -x, status: ok, seconds: 0.9, detail: ""}
+    devices:
+      description: The GPUs (C(package)) in the order of the driver, each followed by its MIG devices (C(partition)).
+      type: list
+      elements: dict
+      sample:
+        - {id: "nvidia:0", index: 0, kind: package, parent: null, name: NVIDIA H100 80GB HBM3, memory_mib: 81559}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

@@ -45,7 +45,7 @@ recordings:
       type: str
     path:
       description: Path of the recording.
-      type: path
+      type: str
   sample:
     - node: gpu-a01
       path: /srv/recordings/gpu-a01.yml

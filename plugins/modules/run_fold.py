@@ -79,17 +79,17 @@ run_id:
 run_directory:
   description: Directory of the run.
   returned: success
-  type: path
+  type: str
   sample: /srv/acceptance/runs/20261129T170000Z-4f1c
 judgement:
   description: Directory of this judgement.
   returned: success
-  type: path
+  type: str
   sample: /srv/acceptance/runs/20261129T170000Z-4f1c/judgements/1
 report:
   description: The report for people.
   returned: success
-  type: path
+  type: str
   sample: /srv/acceptance/runs/20261129T170000Z-4f1c/judgements/1/report.html
 counts:
   description: Number of nodes by verdict.

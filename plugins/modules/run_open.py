@@ -74,7 +74,7 @@ run_id:
 run_directory:
   description: Directory of the run.
   returned: success
-  type: path
+  type: str
   sample: /srv/acceptance/runs/20261129T170000Z-4f1c
 msg:
   description: The run and how many of its nodes this call covers.

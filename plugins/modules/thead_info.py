@@ -64,60 +64,59 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.thead), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The T-Head PPUs.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.thead:
-      description: The T-Head PPUs.
+    manufacturer:
+      description: Always V(thead).
+      type: str
+      sample: thead
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether PPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(thead).
-          type: str
-          sample: thead
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether PPUs were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-          type: dict
-          sample:
-            state: ok
-            depth: declared
-            accelerators: 8
-            detail: PPU-ZW810E x8
-            reason: ""
-            host: {not_applicable: no second tool counts}
-        driver:
-          description:
-            - C(version) is the kernel driver, C(library_version) that of HGML, C(tool_version) that of C(ppu-smi), C(runtime_version) that of HGGC.
-          type: dict
-          sample: {version: 2.1.1-rbd225, library_version: "1.0", tool_version: "1.28", runtime: HGGC, runtime_version: "13.0"}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: ppu-smi -q, status: ok, seconds: 0.8, detail: ""}
-        devices:
-          description: The PPUs (C(package)) in the order of the tool, each followed by its MIG devices (C(partition)).
-          type: list
-          elements: dict
-          sample:
-            - {id: "thead:0", index: 0, kind: package, parent: null, name: PPU-ZW810E, memory_mib: 98304, extra: {minor_number: 0}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample:
+        state: ok
+        depth: declared
+        accelerators: 8
+        detail: PPU-ZW810E x8
+        reason: ""
+        host: {not_applicable: no second tool counts}
+    driver:
+      description:
+        - C(version) is the kernel driver, C(library_version) that of HGML, C(tool_version) that of C(ppu-smi), C(runtime_version) that of HGGC.
+      type: dict
+      sample: {version: 2.1.1-rbd225, library_version: "1.0", tool_version: "1.28", runtime: HGGC, runtime_version: "13.0"}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: ppu-smi -q, status: ok, seconds: 0.8, detail: ""}
+    devices:
+      description: The PPUs (C(package)) in the order of the tool, each followed by its MIG devices (C(partition)).
+      type: list
+      elements: dict
+      sample:
+        - {id: "thead:0", index: 0, kind: package, parent: null, name: PPU-ZW810E, memory_mib: 98304, extra: {minor_number: 0}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

@@ -107,15 +107,15 @@ def ixsmi_xml(cards, attached=None, driver="4.4.1"):
 
 def ixsmi_table(cards, end=True, library="4.4.0", driver="4.4.0"):
     """cards: (name, temperature, power, used, total)."""
-    bar = "+----------------------------------+----------------------+----------------------+"
+    rule = "+----------------------------------+----------------------+----------------------+"
     lines = ["Timestamp    Fri Nov 27 10:11:12 2026", "+" + "-" * 80 + "+"]
     lines.append("|  IX-ML: %s            Driver Version: %s          CUDA Version: 10.2     |" % (library, driver))
-    lines += ["|" + bar[1:-1] + "|", "| GPU  Name                        | Bus-Id               | Clock-SM  Clock-Mem  |"]
-    lines += ["| Fan  Temp  Perf    Pwr:Usage/Cap |      Memory-Usage    | GPU-Util  Compute M. |", "|" + bar[1:-1].replace("-", "=") + "|"]
+    lines += ["|" + rule[1:-1] + "|", "| GPU  Name                        | Bus-Id               | Clock-SM  Clock-Mem  |"]
+    lines += ["| Fan  Temp  Perf    Pwr:Usage/Cap |      Memory-Usage    | GPU-Util  Compute M. |", "|" + rule[1:-1].replace("-", "=") + "|"]
     for position, (name, heat, power, used, total) in enumerate(cards):
         lines.append("| %-4d %-28s| %-21s| 1400MHz   1600MHz    |" % (position, name, "0000" + address(position).upper()))
         lines.append("| N/A  %-5s P0    %14s | %s / %s     | 3%%        Default    |" % (heat, power, used, total))
-        lines.append(bar)
+        lines.append(rule)
     if end:
         lines += [
             "",

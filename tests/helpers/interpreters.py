@@ -15,7 +15,7 @@ from pathlib import Path
 OLDEST, NEWEST = (3, 9), (3, 14)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def interpreters() -> dict[tuple[int, int], str]:
     """(3, 9) -> path of a working interpreter, oldest first. Found on PATH, and below pyenv's root when there is a pyenv."""
     found: dict[tuple[int, int], str] = {}

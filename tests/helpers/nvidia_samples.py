@@ -9,165 +9,165 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay
 
 H100 = "NVIDIA H100 80GB HBM3"
 GPU = """
-	<gpu id="{bus}">
-		<product_name>{name}</product_name>
-		<product_brand>NVIDIA</product_brand>
-		<product_architecture>Hopper</product_architecture>
-		<persistence_mode>{persistence}</persistence_mode>
-		<mig_mode>
-			<current_mig>{mig}</current_mig>
-			<pending_mig>{mig}</pending_mig>
-		</mig_mode>
-		<mig_devices>
-			{mig_devices}
-		</mig_devices>
-		<serial>{serial}</serial>
-		<uuid>{uuid}</uuid>
-		<minor_number>{minor}</minor_number>
-		<vbios_version>96.00.AF.00.01</vbios_version>
-		<platformInfo>
-			<chassis_serial_number>N/A</chassis_serial_number>
-			<slot_number>{slot}</slot_number>
-			<tray_index>N/A</tray_index>
-			<module_id>{module}</module_id>
-		</platformInfo>
-		<inforom_version>
-			<img_version>G520.0200.00.05</img_version>
-		</inforom_version>
-		<gpu_virtualization_mode>
-			<virtualization_mode>{virtualization}</virtualization_mode>
-		</gpu_virtualization_mode>
-		<gpu_recovery_action>{recovery}</gpu_recovery_action>
-		<gsp_firmware_version>575.57.08</gsp_firmware_version>
-		<pci>
-			<pci_bus_id>{bus}</pci_bus_id>
-			<pci_gpu_link_info>
-				<pcie_gen>
-					<max_link_gen>5</max_link_gen>
-					<current_link_gen>{generation}</current_link_gen>
-					<max_device_link_gen>5</max_device_link_gen>
-				</pcie_gen>
-				<link_widths>
-					<max_link_width>16x</max_link_width>
-					<current_link_width>{width}</current_link_width>
-				</link_widths>
-			</pci_gpu_link_info>
-			<replay_counter>3</replay_counter>
-		</pci>
-		<performance_state>P0</performance_state>
-		<clocks_event_reasons>
-			<clocks_event_reason_gpu_idle>Active</clocks_event_reason_gpu_idle>
-			<clocks_event_reason_applications_clocks_setting>Not Active</clocks_event_reason_applications_clocks_setting>
-			<clocks_event_reason_hw_slowdown>Not Active</clocks_event_reason_hw_slowdown>
-			<clocks_event_reason_hw_thermal_slowdown>{thermal}</clocks_event_reason_hw_thermal_slowdown>
-		</clocks_event_reasons>
-		<clocks_event_reasons_counters>
-			<clocks_event_reasons_counters_sync_boost>0 us</clocks_event_reasons_counters_sync_boost>
-		</clocks_event_reasons_counters>
-		<fb_memory_usage>
-			<total>{memory}</total>
-			<reserved>480 MiB</reserved>
-			<used>2 MiB</used>
-		</fb_memory_usage>
-		<bar1_memory_usage>
-			<total>131072 MiB</total>
-			<used>1 MiB</used>
-		</bar1_memory_usage>
-		<compute_mode>Default</compute_mode>
-		<utilization>
-			<gpu_util>0 %</gpu_util>
-			<memory_util>0 %</memory_util>
-		</utilization>
-		<ecc_mode>
-			<current_ecc>{ecc}</current_ecc>
-			<pending_ecc>{ecc}</pending_ecc>
-		</ecc_mode>
-		<ecc_errors>
-			<volatile>
-				<sram_correctable>0</sram_correctable>
-				<sram_uncorrectable_parity>0</sram_uncorrectable_parity>
-				<sram_uncorrectable_secded>0</sram_uncorrectable_secded>
-				<dram_correctable>4</dram_correctable>
-				<dram_uncorrectable>{dram}</dram_uncorrectable>
-			</volatile>
-			<aggregate>
-				<sram_correctable>0</sram_correctable>
-				<sram_uncorrectable_parity>2</sram_uncorrectable_parity>
-				<sram_uncorrectable_secded>0</sram_uncorrectable_secded>
-				<dram_correctable>5</dram_correctable>
-				<dram_uncorrectable>0</dram_uncorrectable>
-				<sram_threshold_exceeded>No</sram_threshold_exceeded>
-			</aggregate>
-			<channel_repair_pending>No</channel_repair_pending>
-			<tpc_repair_pending>No</tpc_repair_pending>
-		</ecc_errors>
-		<retired_pages>
-			<multiple_single_bit_retirement>
-				<retired_count>{retired}</retired_count>
-				<retired_pagelist>N/A</retired_pagelist>
-			</multiple_single_bit_retirement>
-			<double_bit_retirement>
-				<retired_count>{retired}</retired_count>
-				<retired_pagelist>N/A</retired_pagelist>
-			</double_bit_retirement>
-			<pending_blacklist>N/A</pending_blacklist>
-			<pending_retirement>N/A</pending_retirement>
-		</retired_pages>
-		{remapped}
-		<temperature>
-			<gpu_temp>{temperature} C</gpu_temp>
-			<gpu_temp_tlimit>{margin}</gpu_temp_tlimit>
-			<gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold>
-			<memory_temp>40 C</memory_temp>
-		</temperature>
-		<gpu_power_readings>
-			<average_power_draw>{power} W</average_power_draw>
-			<instant_power_draw>99.99 W</instant_power_draw>
-			<current_power_limit>700.00 W</current_power_limit>
-			<default_power_limit>700.00 W</default_power_limit>
-		</gpu_power_readings>
-		<gpu_memory_power_readings>
-			<average_power_draw>33.10 W</average_power_draw>
-		</gpu_memory_power_readings>
-		<fabric>
-			<state>{fabric}</state>
-			<status>{status}</status>
-			<cliqueId>{clique}</cliqueId>
-			<clusterUuid>{cluster}</clusterUuid>
-		</fabric>
-		<supported_clocks>
-			<supported_mem_clock>
-				<value>2619 MHz</value>
-			</supported_mem_clock>
-		</supported_clocks>
-		<processes>
-			<process_info>
-				<pid>4242</pid>
-				<type>C</type>
-				<used_memory>100 MiB</used_memory>
-			</process_info>
-		</processes>
-	</gpu>"""
+    <gpu id="{bus}">
+        <product_name>{name}</product_name>
+        <product_brand>NVIDIA</product_brand>
+        <product_architecture>Hopper</product_architecture>
+        <persistence_mode>{persistence}</persistence_mode>
+        <mig_mode>
+            <current_mig>{mig}</current_mig>
+            <pending_mig>{mig}</pending_mig>
+        </mig_mode>
+        <mig_devices>
+            {mig_devices}
+        </mig_devices>
+        <serial>{serial}</serial>
+        <uuid>{uuid}</uuid>
+        <minor_number>{minor}</minor_number>
+        <vbios_version>96.00.AF.00.01</vbios_version>
+        <platformInfo>
+            <chassis_serial_number>N/A</chassis_serial_number>
+            <slot_number>{slot}</slot_number>
+            <tray_index>N/A</tray_index>
+            <module_id>{module}</module_id>
+        </platformInfo>
+        <inforom_version>
+            <img_version>G520.0200.00.05</img_version>
+        </inforom_version>
+        <gpu_virtualization_mode>
+            <virtualization_mode>{virtualization}</virtualization_mode>
+        </gpu_virtualization_mode>
+        <gpu_recovery_action>{recovery}</gpu_recovery_action>
+        <gsp_firmware_version>575.57.08</gsp_firmware_version>
+        <pci>
+            <pci_bus_id>{bus}</pci_bus_id>
+            <pci_gpu_link_info>
+                <pcie_gen>
+                    <max_link_gen>5</max_link_gen>
+                    <current_link_gen>{generation}</current_link_gen>
+                    <max_device_link_gen>5</max_device_link_gen>
+                </pcie_gen>
+                <link_widths>
+                    <max_link_width>16x</max_link_width>
+                    <current_link_width>{width}</current_link_width>
+                </link_widths>
+            </pci_gpu_link_info>
+            <replay_counter>3</replay_counter>
+        </pci>
+        <performance_state>P0</performance_state>
+        <clocks_event_reasons>
+            <clocks_event_reason_gpu_idle>Active</clocks_event_reason_gpu_idle>
+            <clocks_event_reason_applications_clocks_setting>Not Active</clocks_event_reason_applications_clocks_setting>
+            <clocks_event_reason_hw_slowdown>Not Active</clocks_event_reason_hw_slowdown>
+            <clocks_event_reason_hw_thermal_slowdown>{thermal}</clocks_event_reason_hw_thermal_slowdown>
+        </clocks_event_reasons>
+        <clocks_event_reasons_counters>
+            <clocks_event_reasons_counters_sync_boost>0 us</clocks_event_reasons_counters_sync_boost>
+        </clocks_event_reasons_counters>
+        <fb_memory_usage>
+            <total>{memory}</total>
+            <reserved>480 MiB</reserved>
+            <used>2 MiB</used>
+        </fb_memory_usage>
+        <bar1_memory_usage>
+            <total>131072 MiB</total>
+            <used>1 MiB</used>
+        </bar1_memory_usage>
+        <compute_mode>Default</compute_mode>
+        <utilization>
+            <gpu_util>0 %</gpu_util>
+            <memory_util>0 %</memory_util>
+        </utilization>
+        <ecc_mode>
+            <current_ecc>{ecc}</current_ecc>
+            <pending_ecc>{ecc}</pending_ecc>
+        </ecc_mode>
+        <ecc_errors>
+            <volatile>
+                <sram_correctable>0</sram_correctable>
+                <sram_uncorrectable_parity>0</sram_uncorrectable_parity>
+                <sram_uncorrectable_secded>0</sram_uncorrectable_secded>
+                <dram_correctable>4</dram_correctable>
+                <dram_uncorrectable>{dram}</dram_uncorrectable>
+            </volatile>
+            <aggregate>
+                <sram_correctable>0</sram_correctable>
+                <sram_uncorrectable_parity>2</sram_uncorrectable_parity>
+                <sram_uncorrectable_secded>0</sram_uncorrectable_secded>
+                <dram_correctable>5</dram_correctable>
+                <dram_uncorrectable>0</dram_uncorrectable>
+                <sram_threshold_exceeded>No</sram_threshold_exceeded>
+            </aggregate>
+            <channel_repair_pending>No</channel_repair_pending>
+            <tpc_repair_pending>No</tpc_repair_pending>
+        </ecc_errors>
+        <retired_pages>
+            <multiple_single_bit_retirement>
+                <retired_count>{retired}</retired_count>
+                <retired_pagelist>N/A</retired_pagelist>
+            </multiple_single_bit_retirement>
+            <double_bit_retirement>
+                <retired_count>{retired}</retired_count>
+                <retired_pagelist>N/A</retired_pagelist>
+            </double_bit_retirement>
+            <pending_blacklist>N/A</pending_blacklist>
+            <pending_retirement>N/A</pending_retirement>
+        </retired_pages>
+        {remapped}
+        <temperature>
+            <gpu_temp>{temperature} C</gpu_temp>
+            <gpu_temp_tlimit>{margin}</gpu_temp_tlimit>
+            <gpu_temp_slow_tlimit_threshold>-2 C</gpu_temp_slow_tlimit_threshold>
+            <memory_temp>40 C</memory_temp>
+        </temperature>
+        <gpu_power_readings>
+            <average_power_draw>{power} W</average_power_draw>
+            <instant_power_draw>99.99 W</instant_power_draw>
+            <current_power_limit>700.00 W</current_power_limit>
+            <default_power_limit>700.00 W</default_power_limit>
+        </gpu_power_readings>
+        <gpu_memory_power_readings>
+            <average_power_draw>33.10 W</average_power_draw>
+        </gpu_memory_power_readings>
+        <fabric>
+            <state>{fabric}</state>
+            <status>{status}</status>
+            <cliqueId>{clique}</cliqueId>
+            <clusterUuid>{cluster}</clusterUuid>
+        </fabric>
+        <supported_clocks>
+            <supported_mem_clock>
+                <value>2619 MHz</value>
+            </supported_mem_clock>
+        </supported_clocks>
+        <processes>
+            <process_info>
+                <pid>4242</pid>
+                <type>C</type>
+                <used_memory>100 MiB</used_memory>
+            </process_info>
+        </processes>
+    </gpu>"""
 REMAPPED = """<remapped_rows>
-			<remapped_row_corr>1</remapped_row_corr>
-			<remapped_row_unc>0</remapped_row_unc>
-			<remapped_row_pending>{pending}</remapped_row_pending>
-			<remapped_row_failure>{failed}</remapped_row_failure>
-		</remapped_rows>"""
+            <remapped_row_corr>1</remapped_row_corr>
+            <remapped_row_unc>0</remapped_row_unc>
+            <remapped_row_pending>{pending}</remapped_row_pending>
+            <remapped_row_failure>{failed}</remapped_row_failure>
+        </remapped_rows>"""
 MIG_DEVICE = """<mig_device>
-				<index>{index}</index>
-				<gpu_instance_id>{instance}</gpu_instance_id>
-				<compute_instance_id>0</compute_instance_id>
-				<ecc_error_count>
-					<volatile_count>
-						<sram_uncorrectable>0</sram_uncorrectable>
-					</volatile_count>
-				</ecc_error_count>
-				<fb_memory_usage>
-					<total>40448 MiB</total>
-					<used>26 MiB</used>
-				</fb_memory_usage>
-			</mig_device>"""
+                <index>{index}</index>
+                <gpu_instance_id>{instance}</gpu_instance_id>
+                <compute_instance_id>0</compute_instance_id>
+                <ecc_error_count>
+                    <volatile_count>
+                        <sram_uncorrectable>0</sram_uncorrectable>
+                    </volatile_count>
+                </ecc_error_count>
+                <fb_memory_usage>
+                    <total>40448 MiB</total>
+                    <used>26 MiB</used>
+                </fb_memory_usage>
+            </mig_device>"""
 
 
 def bus(index):

@@ -1,4 +1,4 @@
-#!/bin/bash
+#!/usr/bin/env bash
 # PID 1 of a lab node, inside its own mount, UTS, IPC, network and PID namespaces.
 # Arguments: node directory, base root, host name, profile directory or "".
 set -eu

@@ -19,4 +19,4 @@ if os.path.exists(AUTHORITIES):
 environment = {name: value for name, value in os.environ.items() if name != "GET_PIP"}
 ensurepip.bootstrap()
 packages = [argument for argument in sys.argv[1:] if argument not in ("--no-setuptools", "--no-wheel")]
-sys.exit(subprocess.call([sys.executable, "-m", "pip", "install"] + packages, env=environment))
+sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *packages], env=environment))

@@ -25,7 +25,7 @@ NODE_BUDGET = 100 * 1024
 
 
 def test_version():
-    assert COLLECTION_VERSION == GALAXY["version"]
+    assert GALAXY["version"] == COLLECTION_VERSION
     assert GALAXY["dependencies"] == {}
 
 
@@ -80,7 +80,9 @@ def test_there_are_pythons_to_test():
 def test_node_code_imports_on_the_oldest_and_newest_python(which):
     version = (min if which == "oldest" else max)(interpreters())
     names = [
-        "ansible_collections.fleetproof.accelerator." + str(p.relative_to(ROOT)).removesuffix(".py").replace("/", ".") for p in NODE_FILES if p.name != "__init__.py"
+        "ansible_collections.fleetproof.accelerator." + str(p.relative_to(ROOT)).removesuffix(".py").replace("/", ".")
+        for p in NODE_FILES
+        if p.name != "__init__.py"
     ]
     program = "import importlib, sys\nsys.path.insert(0, sys.argv[1])\nfor name in sys.argv[2:]: importlib.import_module(name)"
     done = subprocess.run([interpreters()[version], "-c", program, str(ROOT / ".cache" / "collections"), *names], capture_output=True, text=True, check=False)

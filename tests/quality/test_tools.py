@@ -46,7 +46,8 @@ def test_ansible_lint_production(collection):
 
 
 def test_antsibull_docs_strict(collection):
-    run(["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "all", "."], collection, ANSIBLE_COLLECTIONS_PATH=str(collection.parents[2]))
+    argv = ["antsibull-docs", "lint-collection-docs", "--plugin-docs", "--validate-collection-refs", "all", "."]
+    run(argv, collection, ANSIBLE_COLLECTIONS_PATH=str(collection.parents[2]))
 
 
 def test_changelog(collection):

@@ -10,11 +10,10 @@ import importlib.util
 import pathlib
 
 import pytest
-import yaml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import registry
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FIRST_CLASS = ("nvidia", "amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "thead")
+FIRST_CLASS = ("amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead")
 
 
 @pytest.fixture(name="generator")
@@ -27,7 +26,7 @@ def _generator():
 
 @pytest.fixture(name="document")
 def _document(generator):
-    return yaml.safe_load(generator.SOURCE.read_text(encoding="utf-8"))
+    return generator.read()
 
 
 def test_generated_table_is_current(generator):
@@ -81,15 +80,15 @@ def test_device_ids(vendor, device, manufacturer, model):
 @pytest.mark.parametrize(
     "path, value, words",
     [
-        (("manufacturers", "amd", "devices", "74a1"), {"model": "X"}, "expected {model, source}"),
-        (("manufacturers", "amd", "devices", "74a1"), {"model": "X", "source": "nowhere"}, "'nowhere' is not in"),
-        (("manufacturers", "amd", "devices", "74A1"), {"model": "X", "source": "ids"}, "not four lower-case"),
-        (("manufacturers", "amd", "vendors"), [{"value": "10de", "source": "ids"}], "also that of nvidia"),
-        (("manufacturers", "amd", "vendors"), [{"value": 1002, "source": "ids"}], "numbers in quotes"),
-        (("manufacturers", "amd", "modules"), [{"value": "two words", "source": "ids"}], "words only"),
-        (("manufacturers", "amd", "devices", "74a1"), {"model": 'X"""', "source": "ids"}, "letters, digits"),
-        (("manufacturers", "amd", "modles"), [], "unknown keys"),
-        (("manufacturers", "nvidia", "excluded"), {"2330": {"model": "X", "source": "ids"}}, "in two tables"),
+        (("amd", "devices", "74a1"), {"model": "X"}, "expected {model, source}"),
+        (("amd", "devices", "74a1"), {"model": "X", "source": "nowhere"}, "'nowhere' is not in"),
+        (("amd", "devices", "74A1"), {"model": "X", "source": "ids"}, "not four lower-case"),
+        (("amd", "vendors"), [{"value": "10de", "source": "ids"}], "also that of nvidia"),
+        (("amd", "vendors"), [{"value": 1002, "source": "ids"}], "numbers in quotes"),
+        (("amd", "modules"), [{"value": "two words", "source": "ids"}], "words only"),
+        (("amd", "devices", "74a1"), {"model": 'X"""', "source": "ids"}, "letters, digits"),
+        (("amd", "modles"), [], "unknown keys"),
+        (("nvidia", "excluded"), {"2330": {"model": "X", "source": "ids"}}, "in two tables"),
     ],
 )
 def test_mistakes_in_the_source_are_named(generator, document, path, value, words):
@@ -100,3 +99,10 @@ def test_mistakes_in_the_source_are_named(generator, document, path, value, word
     place[path[-1]] = value
     with pytest.raises(generator.Mistake, match=words.replace("{", r"\{").replace("}", r"\}")):
         generator.load(broken)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "title: X\nsources: {}\n", "title: 3\nsources: {}\nvendors: []\n"])
+def test_a_file_of_another_shape_is_named(generator, tmp_path, text):
+    (tmp_path / "toy.yml").write_text(text)
+    with pytest.raises(generator.Mistake, match="toy.yml"):
+        generator.read(tmp_path)

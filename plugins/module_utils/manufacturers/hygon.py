@@ -11,8 +11,8 @@ from __future__ import annotations
 import json
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import DEVICES, on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import DEVICES, on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact, quantity
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, why

@@ -296,7 +296,7 @@ class Reading:
             extra["device_node"] = unknown("/dev/%s: %s" % (node, self.nodes_reason or "not there"))
         for key in ("rear_id", "product_architecture", "compute_capability", "auto_reset", "memory_usage/hbm_vendor", "hbm_vendor", "pci/device_id"):
             if is_known(text(key, key)):
-                extra[snake(key.split("/")[-1])] = card[key][:80]
+                extra[snake(key.rpartition("/")[2])] = card[key][:80]
         extra.update({"icn_ports": ports} if ports else {})
         listed = next((entry["uuid"] for entry in self.listed if entry["index"] == index), None)
         uuid = text("ppu_uuid", "PPU UUID") if card.get("ppu_uuid") or not listed else listed

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What sits on PCI, from /sys/bus/pci/devices alone. Which function is what: plugin_utils/data/manufacturers.yml.
+"""What sits on PCI, from /sys/bus/pci/devices alone. Which function is what: tools/generate_registry.py.
 
 File meanings: Linux Documentation/ABI/testing/sysfs-bus-pci and drivers/pci/pci-sysfs.c.
 """

@@ -47,11 +47,11 @@ def _plain(value, depth=0):
 
 def words(value):
     """A fact as one word or sentence: `unknown: reason`, `n/a: reason`, or the value."""
-    if type(value) is dict:
+    if value.__class__ is dict:
         for key, word in (("unknown", "unknown"), ("not_applicable", "n/a"), ("not_run", "not run")):
             if key in value:
                 return "%s: %s" % (word, value[key])
-    if type(value) is dict or type(value) is list:
+    if value.__class__ is dict or value.__class__ is list:
         return "unknown: not a plain value: %s" % show(value)
     return value
 
@@ -72,7 +72,7 @@ def _from(view, name):
 def _joined(values):
     """One sentence of several facts; unknown as soon as one of them is."""
     for value in values:
-        if type(value) is dict:
+        if value.__class__ is dict:
             return value
     return " ".join(str(v) for v in values)
 
@@ -113,7 +113,7 @@ def devices(view):
 def _word(d, group, key):
     """words(get(d, group, key)), the short way where the value is a plain text or number."""
     held = d.data.get(group)
-    if type(held) is dict:
+    if held.__class__ is dict:
         value = held.get(key)
         kind = type(value)
         if kind is int or kind is float:
@@ -126,7 +126,7 @@ def _word(d, group, key):
 
 def _identifier(d, key):
     held = d.data.get("identity")
-    return _word(Facts(held), key, "value") if type(held) is dict else words(get(d, "identity", key, "value"))
+    return _word(Facts(held), key, "value") if held.__class__ is dict else words(get(d, "identity", key, "value"))
 
 
 def _device(d):
@@ -138,7 +138,7 @@ def _device(d):
         "pci": _identifier(d, "pci"),
         "serial": _identifier(d, "serial"),
         "uuid": _identifier(d, "uuid"),
-        "memory_mib": memory if type(memory) is int and 0 <= memory < LARGEST else words(get(d, "memory_mib")),
+        "memory_mib": memory if memory.__class__ is int and 0 <= memory < LARGEST else words(get(d, "memory_mib")),
         "temperature_c": _word(d, "temperature_c", "core"),
         "power_w": _word(d, "power_w", "draw"),
         "ecc_uncorrected": _word(d, "ecc", "uncorrected_volatile"),
@@ -150,7 +150,7 @@ def _device(d):
 
 def _pcie(d):
     width = _word(d, "pcie", "width_current")
-    if type(width) is str:
+    if width.__class__ is str:
         return width
     return _lanes(width, d.maybe("number", "pcie", "width_max"), d.maybe("number", "pcie", "generation_max"))
 
@@ -162,7 +162,7 @@ def _lanes(width, most, best):
 
 def _links(d):
     total = _word(d, "links", "total")
-    if type(total) is str:
+    if total.__class__ is str:
         return total
     return _up(total, d.maybe("number", "links", "up"), d.maybe("text", "links", "kind") or "links")
 
@@ -235,7 +235,7 @@ def _firmware(view):
     versions = {}
     for d in view.packages:
         found = get(d, "firmware")
-        for name, version in found.items() if type(found) is dict else ():
+        for name, version in found.items() if found.__class__ is dict else ():
             versions.setdefault(name, set()).add(str(words(version)))
     return {name: ", ".join(sorted(v)) for name, v in sorted(versions.items())} or _why_none(view)
 

@@ -94,7 +94,7 @@ def load(run, node):
     for section, path in run.section_files(node).items():
         try:
             envelope = json.loads(_read(path))
-            if type(envelope) is not dict or envelope.get("schema") != SECTION_SCHEMA or type(envelope.get("data")) is not dict:
+            if envelope.__class__ is not dict or envelope.get("schema") != SECTION_SCHEMA or envelope.get("data").__class__ is not dict:
                 raise ValueError("not a %s document" % SECTION_SCHEMA)
         except (OSError, ValueError, RecursionError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
@@ -130,7 +130,7 @@ def _node(run, node, plan, records):
     text, devices = acceptance_record.body(view, head)
     _append(records, node, text)
     facts, nature = acceptance_record.facts(view), tuple(cohorts.nature(view))
-    finished = max((e["finished"] for e in view.sections.values() if type(e.get("finished")) is str), default="")
+    finished = max((e["finished"] for e in view.sections.values() if e.get("finished").__class__ is str), default="")
     present = bool(view.sections)
     view.release()
     return (
@@ -174,7 +174,7 @@ def _sharing():
     seen = {}
 
     def shared(value):
-        return seen.setdefault(value, value) if type(value) is str or type(value) is tuple else value
+        return seen.setdefault(value, value) if value.__class__ is str or value.__class__ is tuple else value
 
     return shared
 

@@ -8,6 +8,7 @@ PyYAML's own emitter takes milliseconds for a record; a thousand of them would o
 
 from __future__ import annotations
 
+import math
 import re
 from functools import lru_cache
 from json.encoder import encode_basestring
@@ -65,7 +66,7 @@ def value(item):
 
 
 def _float(number):
-    if number != number:
+    if math.isnan(number):
         return ".nan"
     if number in (float("inf"), float("-inf")):
         return ".inf" if number > 0 else "-.inf"
@@ -108,7 +109,7 @@ def _list(items, indent, lines):
             lines.append("%s- %s\n" % (indent, text))
         else:
             first = len(lines)
-            if type(item) is dict:
+            if item.__class__ is dict:
                 _mapping(item, indent + "  ", lines)
             else:
                 _list(item, indent + "  ", lines)

@@ -143,6 +143,6 @@ def render(fleet, large=LARGE):
         tests += cases
         for key, count in number.items():
             total[key] += count
-    head = "<testsuites name=%s time=\"0\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">" % (
+    head = "<testsuites name=%s time=\"0\" tests=\"%d\" failures=\"%s\" errors=\"%s\" skipped=\"%s\">" % (
         _attribute("fleetproof %s %s" % (words(fleet.get("profile")), words(fleet.get("run_id")))), tests, total["failure"], total["error"], total["skipped"])
     return "\n".join(["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", head, *lines, "</testsuites>"]) + "\n"

@@ -174,7 +174,7 @@ def links_up(device, p):
         if p.product_has_links is False or products.has_links(device.manufacturer, device.name) is False:
             return not_applicable("%s: all %d down, and the product has links only with a bridge" % (kind, total))
         return unknown("%s: all %d down, and it is not known whether %s has links without a bridge" % (kind, total, device.name or "the product"))
-    which = " (%s)" % ", ".join(str(n) for n in down[:32] if type(n) is int) if down else ""
+    which = " (%s)" % ", ".join(str(n) for n in down[:32] if n.__class__ is int) if down else ""
     return found(
         "%d of %d %s are down%s" % (total - up, total, kind, which), up, expectation(total, "links up", "vendor document: what the device itself counts")
     )

@@ -95,7 +95,7 @@ _OWN = ("boot_image", "root", "initrd", "resume", "ip", "hostname", "bootif", "c
 @_cohort("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel",))
 def cohort_kernel_command_line(view, p):
     line = view.section("host").fact("kernel", "command_line")
-    words = clean(line, 4096).split() if type(line) is str else []
+    words = clean(line, 4096).split() if line.__class__ is str else []
     return " ".join(sorted(w for w in words if w.partition("=")[0].lower() not in _OWN)) or "(none)"
 
 
@@ -114,7 +114,7 @@ def cohort_firmware(view, p):
     versions = {}
     for device in [device for group in view.groups for device in _whole(group).packages]:
         for name, version in device.facts("firmware").data.items():
-            if type(version) is str and version:
+            if version.__class__ is str and version:
                 versions.setdefault(clean(name, 40), set()).add(clean(version, 80))
     if not versions:
         raise NoAnswer("unknown", "no firmware version was read")

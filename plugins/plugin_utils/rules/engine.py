@@ -43,7 +43,7 @@ def outcomes(rule, view, params):
                 _add(results, ("manufacturer", group.manufacturer), _ask(rule, group, params))
     else:
         result = _ask(rule, view, params)
-        if rule.scope == "cohort" and type(result) is not Outcome:
+        if rule.scope == "cohort" and result.__class__ is not Outcome:
             result = Outcome("passed", evidence=result)
         _add(results, node, result)
         return results
@@ -68,7 +68,7 @@ def _problem(rule, view):
 
 
 def _add(results, subject, result):
-    if type(result) is Outcome:
+    if result.__class__ is Outcome:
         results.append((result.subject or subject, result))
     else:
         results.extend((one.subject or subject, one) for one in result)
@@ -149,7 +149,7 @@ def _print(rule, view, params):
     if problem:
         return ("unknown", problem)
     result = _ask(rule, view, params)
-    return (result.outcome, result.reason) if type(result) is Outcome else ("value", result)
+    return (result.outcome, result.reason) if result.__class__ is Outcome else ("value", result)
 
 
 def finding(rule, rules, node, subject, outcome):

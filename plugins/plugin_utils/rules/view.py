@@ -21,7 +21,7 @@ def clean(text, longest=LONGEST):
 
 def show(value, longest=60):
     """Any value, short and printable, for a message."""
-    return clean(value, longest) if type(value) is str else clean(repr(value), longest)
+    return clean(value, longest) if value.__class__ is str else clean(repr(value), longest)
 
 
 @lru_cache(maxsize=4096)
@@ -48,7 +48,7 @@ class Facts:
                 raise NoAnswer("unknown", "%s: not in the report" % ".".join(map(str, path))) from None
             if value is None:
                 raise NoAnswer("unknown", "%s: not read" % ".".join(map(str, path)))
-            if type(value) is dict and len(value) == 1:
+            if value.__class__ is dict and len(value) == 1:
                 if "unknown" in value:
                     raise NoAnswer("unknown", show(value["unknown"], LONGEST) or "%s: unknown" % ".".join(map(str, path)))
                 if "not_applicable" in value:
@@ -80,7 +80,7 @@ class Facts:
                 value = value[key]
         except (KeyError, TypeError, IndexError):
             value = self.fact(*path)
-        if type(value) is str:
+        if value.__class__ is str:
             if len(value) > LONGEST or not value.isprintable():
                 value = clean(value)
             value = value.strip()
@@ -105,22 +105,22 @@ class Facts:
 
     def list(self, *path):
         value = self.fact(*path)
-        if type(value) is list:
+        if value.__class__ is list:
             return value
         raise self._wrong(path, "a list", value)
 
     def texts(self, *path):
-        return [clean(v) for v in self.list(*path) if type(v) is str]
+        return [clean(v) for v in self.list(*path) if v.__class__ is str]
 
     def facts(self, *path):
         value = self.fact(*path)
-        if type(value) is dict:
+        if value.__class__ is dict:
             return Facts(value, path[-1] if path else self.where)
         raise self._wrong(path, "an object", value)
 
     def objects(self, *path):
         """The objects of a list; other items are left out."""
-        return [Facts(v, path[-1]) for v in self.list(*path) if type(v) is dict]
+        return [Facts(v, path[-1]) for v in self.list(*path) if v.__class__ is dict]
 
     def maybe(self, kind, *path):
         """The value by the accessor named kind, None when there is none."""
@@ -139,9 +139,9 @@ class Device(Facts):
         super().__init__(data)
         self.group = group
         name, kind, ident = data.get("name"), data.get("kind"), data.get("id")
-        self.name = clean(name).strip() if type(name) is str else ""
+        self.name = clean(name).strip() if name.__class__ is str else ""
         self.kind = kind if kind in ("package", "die", "partition", "virtual_function") else "package"
-        self.id = clean(ident, 100) if type(ident) is str and ident else "%s:?" % group.manufacturer
+        self.id = clean(ident, 100) if ident.__class__ is str and ident else "%s:?" % group.manufacturer
 
     @property
     def manufacturer(self):
@@ -170,7 +170,7 @@ class Group(Facts):
         self.manufacturer = manufacturer
         self.view = view
         listed = data.get("devices")
-        self.devices = [Device(d, self) for d in listed if type(d) is dict] if type(listed) is list else []
+        self.devices = [Device(d, self) for d in listed if d.__class__ is dict] if listed.__class__ is list else []
         self.packages = [d for d in self.devices if d.kind == "package"]
 
     @property
@@ -198,7 +198,7 @@ class NodeView:
 
     def __init__(self, node, sections, policy):
         self.node = node
-        self.sections = {name: e for name, e in sections.items() if type(e) is dict}
+        self.sections = {name: e for name, e in sections.items() if e.__class__ is dict}
         self.policy = policy
         self.groups = []
         self._pci = self._at = None
@@ -222,7 +222,7 @@ class NodeView:
             return "section %s: not filed" % name if self.answered else "no answer: %s" % self.no_answer()
         if envelope.get("status") != "read":
             return "section %s: %s: %s" % (name, show(envelope.get("status")), show(envelope.get("reason"), LONGEST))
-        return None if type(envelope.get("data")) is dict else "section %s: not an object" % name
+        return None if envelope.get("data").__class__ is dict else "section %s: not an object" % name
 
     def no_answer(self):
         for name in sorted(self.sections):
@@ -246,9 +246,9 @@ class NodeView:
             if section.text("scan", "status") != "ok":
                 raise NoAnswer("unknown", "PCI: %s" % (section.maybe("text", "scan", "detail") or "not read"))
             for count in section.facts("counts").data.values():
-                if type(count) is not int:
+                if count.__class__ is not int:
                     # One function of which it is not known whether it is an accelerator makes every number a guess.
-                    raise NoAnswer("unknown", "PCI: %s" % show(count.get("unknown") if type(count) is dict else count, LONGEST))
+                    raise NoAnswer("unknown", "PCI: %s" % show(count.get("unknown") if count.__class__ is dict else count, LONGEST))
             entries = {}
             for entry in section.objects("devices"):
                 if entry.maybe("text", "role") == "accelerator":
@@ -262,7 +262,7 @@ class NodeView:
 
     def pci_entry(self, address):
         if self._at is None:
-            self._at = {e.data.get("address"): e for entries in self.pci().values() for e in entries if type(e.data.get("address")) is str}
+            self._at = {e.data.get("address"): e for entries in self.pci().values() for e in entries if e.data.get("address").__class__ is str}
         if address in self._at:
             return self._at[address]
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
