@@ -59,7 +59,7 @@ bench: setup $(VENV)/.test-ready ## Measure; prints medians
 	@$(BIN)/python tests/bench/run.py $(ARGS)
 
 docs: setup $(VENV)/.test-ready ## Renew the generated documents
-	@for tool in tools/generate_*.py; do PYTHONPATH=.cache/collections $(BIN)/python $$tool; done
+	@for tool in tools/generate_registry.py tools/generate_modules.py tools/generate_*.py; do PYTHONPATH=.cache/collections $(BIN)/python $$tool; done
 
 clean: ## Remove what make made
 	@rm -rf $(VENV) .cache tests/output

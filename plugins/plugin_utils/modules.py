@@ -8,18 +8,8 @@ from __future__ import annotations
 from typing import Callable, NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import (
-    amd,
-    ascend,
-    cambricon,
-    hygon,
-    iluvatar,
-    metax,
-    mthreads,
-    nvidia,
-    thead,
-)
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, node
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.manufacturer_readers import READERS
 
 
 class Reader(NamedTuple):
@@ -41,13 +31,5 @@ MODULES = {
     "accelerator_info": Reader(lambda host, _options=None: node.collect(host), ("host", "pci")),
     "allocation_info": Reader(lambda host, options: allocation.answer(host, options), ("allocation.{manufacturer}",), takes="found"),
     "kernel_events": Reader(lambda host, _options=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
-    "amd_info": _manufacturer(amd),
-    "ascend_info": _manufacturer(ascend),
-    "cambricon_info": _manufacturer(cambricon),
-    "hygon_info": _manufacturer(hygon),
-    "iluvatar_info": _manufacturer(iluvatar),
-    "metax_info": _manufacturer(metax),
-    "mthreads_info": _manufacturer(mthreads),
-    "nvidia_info": _manufacturer(nvidia),
-    "thead_info": _manufacturer(thead),
+    **{reader.MANUFACTURER + "_info": _manufacturer(reader) for reader in READERS},
 }
