@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from ansible.utils.display import Display
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import settings
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies, overlay
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, merged_recording, run_directory
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, merged_recording, run_directory, run_documents
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text, words
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.policy import PolicyError
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.profiles import ProfileError
@@ -25,6 +26,7 @@ class ActionModule(ControllerAction):
         "policy": {"type": "str", "choices": ["filed", "inventory"], "default": "filed"},
         "nodes": {"type": "list", "elements": "str"},
         "summary": {"type": "bool", "default": True},
+        "exit_rule": {"type": "str", "choices": list(settings.EXIT_RULES), "default": "verdict"},
     }
     ERRORS = (run_directory.RunError, PolicyError, ProfileError)
 
@@ -46,6 +48,9 @@ class ActionModule(ControllerAction):
         if arguments["summary"]:
             Display().display(text.render(fleet, report=str(report)))
         asked = set(arguments["nodes"] or run.roster)
+        told = []
+        if arguments["exit_rule"] == "allocation":
+            told = run_documents.failures({node: run_documents.make(run, node) for node in sorted(asked & set(run.roster))})
         bad = sorted(node for verdict in _BAD for node in fleet[verdict] if node in asked)
         return {
             "changed": False,
@@ -56,5 +61,8 @@ class ActionModule(ControllerAction):
             "counts": fleet["counts"],
             "not_accepted": bad[:50],
             "not_accepted_count": len(bad),
+            "exit_rule": arguments["exit_rule"],
+            "failure_count": len(told),
+            "failure": run_documents.message(told),
             "msg": words.sentence(fleet),
         }

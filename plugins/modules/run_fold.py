@@ -41,6 +41,15 @@ options:
     description: Nodes counted in RV(not_accepted); the whole roster without it.
     type: list
     elements: str
+  exit_rule:
+    description:
+      - What the run is held against, for whoever ends a job by it; nothing else changes.
+      - V(verdict) counts nodes that are rejected or incomplete in RV(not_accepted_count).
+      - V(allocation) is the rule of C(gpustack-operator device-manager preflight). It also counts detections and rows that are unavailable
+        in RV(failure_count).
+    type: str
+    choices: [verdict, allocation]
+    default: verdict
   summary:
     description: Whether to print the summary for a terminal of 80 columns.
     type: bool
@@ -107,4 +116,19 @@ not_accepted_count:
   returned: success
   type: int
   sample: 4
+exit_rule:
+  description: The O(exit_rule).
+  returned: success
+  type: str
+  sample: verdict
+failure_count:
+  description: How many detections and rows are unavailable; 0 with O(exit_rule=verdict).
+  returned: success
+  type: int
+  sample: 1
+failure:
+  description: The last line of the operator's command; empty when RV(failure_count) is 0.
+  returned: success
+  type: str
+  sample: "preflight failed: nvidia: detection: nvidia-smi is not installed; PCI shows 8"
 """

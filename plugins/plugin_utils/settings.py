@@ -11,6 +11,7 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
 _LONGEST = 86400
+EXIT_RULES = ("verdict", "allocation")  # what a run fails for: a node that is not accepted, or a detection or row that is unavailable
 
 
 def readable_manufacturers():
@@ -45,6 +46,11 @@ def _bool(value):
         raise ValueError("true or false") from None
 
 
+def _exit_rule(value):
+    if value not in EXIT_RULES:
+        raise ValueError(" | ".join(EXIT_RULES))
+
+
 def _directory(value):
     if not isinstance(value, str) or not value.startswith("/"):
         raise ValueError("an absolute path")
@@ -52,6 +58,7 @@ def _directory(value):
 
 CHECKS = {
     "accelerator_deadline": _seconds,
+    "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
     "accelerator_manufacturers": _manufacturers,
     "accelerator_record": _bool,

@@ -1,0 +1,316 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The preflight document of a node: its keys, the reasons a group is empty, rows that come short, the exit rule, the YAML."""
+
+from __future__ import annotations
+
+import pytest
+import synthetic
+import yaml
+from ansible.errors import AnsibleFilterError
+from ansible_collections.fleetproof.accelerator.plugins.filter.preflight_document import preflight_document as as_filter
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document as records
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.preflight_document import MANUFACTURERS, NOTES, document, dump, failures, message
+
+STAMP = "2026-10-05T09:30:00Z"
+UUID = "GPU-00000001-1c2d-4e5f-8a9b-0c1d2e3f4a5b"
+BUS = {"timestamp": STAMP, "scan": {"status": "ok", "detail": ""}, "counts": dict.fromkeys(MANUFACTURERS, 0)}
+
+
+def row(accelerator="nvidia:0", capability="mig-partitioning", mode="partitioned", state="not-declared", depth="declared", **more):
+    texts = {"detail": "", "reason": "" if state == "ok" else "the card declares no partition profile", "command": "", "evidence": ""}
+    return dict({"accelerator": accelerator, "capability": capability, "mode": mode, "state": state, "depth": depth}, **dict(texts, **more))
+
+
+def found(count=1, manufacturer="nvidia", host=None, **block):
+    devices = [synthetic.device(n, manufacturer) for n in range(count)]
+    detection = accelerators.detection(manufacturer, devices, host_check=host)
+    return dict(synthetic.section(devices, manufacturer, dict(detection, **block)), timestamp=STAMP)
+
+
+def allocated(*rows, manufacturer="nvidia", note=""):
+    return {"manufacturer": manufacturer, "timestamp": STAMP, "checks": list(rows), "grants": {}, "note": note, "sources": []}
+
+
+def failed(reason="signal SIGSEGV", status="failed"):
+    return {"status": status, "reason": reason, "data": {}, "finished": "2026-10-05T09:31:00Z"}
+
+
+def made(sections, only=("nvidia",), **more):
+    return document(dict({"pci": BUS}, **sections), only, **more)
+
+
+def group(sections, name="nvidia", **more):
+    return next(one for one in made(sections, [name], **more)["accelerators"] if one["manufacturer"] == name)
+
+
+def test_one_card_key_for_key():
+    check = {"command": "nvidia-smi -L", "accelerators": 1, "detail": "GPU 0: %s (UUID: %s)" % (synthetic.NAME, UUID), "reason": ""}
+    reached = row(
+        capability="sliced-runtime-loaded", mode="sliced", state="ok", depth="simulated", detail="the grant mounts 2 libraries", command="docker run x"
+    )
+    assert made({"accelerators.nvidia": found(host=check), "allocation.nvidia": allocated(row(), reached)}) == {
+        "accelerators": [
+            {
+                "manufacturer": "nvidia",
+                "timestamp": STAMP,
+                "detection": {
+                    "state": "ok",
+                    "depth": "declared",
+                    "accelerators": 1,
+                    "detail": "NVIDIA H100 80GB HBM3 x1",
+                    "host": {"command": "nvidia-smi -L", "accelerators": 1, "detail": check["detail"]},
+                },
+                "checks": [
+                    {
+                        "accelerator": UUID, "capability": "mig-partitioning", "mode": "partitioned", "state": "not-declared", "depth": "declared",
+                        "reason": "the card declares no partition profile",
+                    },
+                    {
+                        "accelerator": UUID, "capability": "sliced-runtime-loaded", "mode": "sliced", "state": "ok", "depth": "simulated",
+                        "detail": "the grant mounts 2 libraries", "command": "docker run x",
+                    },
+                ],
+            },
+        ],
+        "network": {"timestamp": STAMP, "note": records.NO_NETWORK},
+        "topology": {"timestamp": STAMP, "policy": "unknown", "depth": "declared", "note": records.NO_TOPOLOGY},
+    }  # fmt: skip
+
+
+def test_a_machine_without_accelerators():
+    """All nine are there, sorted; the three that have a cross-check say that it was not run. It is no failure."""
+    groups = document({"pci": BUS})["accelerators"]
+    assert [one["manufacturer"] for one in groups] == sorted(MANUFACTURERS)
+    assert {one["note"] for one in groups} == {NOTES["none"]}
+    assert {one["detection"]["state"] for one in groups} == {"not-declared"}
+    assert all(list(one["detection"])[:3] == ["state", "depth", "accelerators"] and one["detection"]["reason"] == "none found on PCI" for one in groups)
+    hosts = {one["manufacturer"]: one["detection"]["host"] for one in groups if "host" in one["detection"]}
+    assert {name: host["command"] for name, host in hosts.items()} == records.HOST_COMMANDS
+    assert all(host["reason"] == "not run: none on PCI" and host["accelerators"] == 0 for host in hosts.values())
+    assert failures(document({"pci": BUS})) == []
+
+
+def test_the_host_counts_more_than_was_read():
+    check = {"command": "nvidia-smi -L", "accelerators": 8, "detail": "GPU 0: x\nGPU 1: y", "reason": "", "missing_mounts": ["/dev/nvidia1", "the toolkit"]}
+    one = group({"accelerators.nvidia": found(1, host=check), "allocation.nvidia": allocated(row())})
+    assert one["detection"]["state"] == "unavailable" and "8" in one["detection"]["reason"]
+    assert one["detection"]["host"] == {
+        "command": "nvidia-smi -L", "accelerators": 8, "detail": "GPU 0: x\nGPU 1: y", "missingMounts": ["/dev/nvidia1", "the toolkit"],
+    }  # fmt: skip
+    assert (one["note"], "checks" in one) == (NOTES["detection"], False)
+
+
+BUSY = dict(BUS, counts=dict(BUS["counts"], nvidia=2))
+BLIND = dict(BUS, scan={"status": "denied", "detail": ""})
+SILENT = failed(status="unreachable")
+EMPTY = {
+    "none on PCI": ({}, "nvidia", "not-declared", NOTES["none"]),
+    "none found": ({"accelerators.nvidia": found(0)}, "nvidia", "not-declared", NOTES["none"]),
+    "module failed": ({"accelerators.nvidia": failed()}, "nvidia", "unavailable", NOTES["not measured"]),
+    "node unreachable": ({"pci": SILENT, "accelerators.nvidia": SILENT}, "nvidia", "unavailable", NOTES["not measured"]),
+    "on PCI and not read": ({"pci": BUSY}, "nvidia", "unavailable", NOTES["not measured"]),
+    "PCI not read": ({"pci": BLIND}, "nvidia", "unavailable", NOTES["not measured"]),
+    "count not known": ({"accelerators.nvidia": found(1, accelerators=unknown("hung"))}, "nvidia", "unavailable", NOTES["detection"]),
+    "detection failed": ({"accelerators.nvidia": found(1, state="unavailable", reason="no driver")}, "nvidia", "unavailable", NOTES["detection"]),
+    "no preflight": ({"accelerators.gaudi": found(1, "gaudi")}, "gaudi", "ok", NOTES["no preflight"]),
+    "no rows": ({"accelerators.nvidia": found(), "allocation.nvidia": allocated()}, "nvidia", "ok", NOTES["no rows"]),
+    "not filed": ({"accelerators.nvidia": found()}, "nvidia", "ok", NOTES["not filed"] % "nvidia"),
+    "vendor's note": ({"accelerators.hygon": found(1, "hygon"), "allocation.hygon": allocated(note="no driver is asked")}, "hygon", "ok", "no driver is asked"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_why_a_group_is_empty(case):
+    sections, name, state, note = EMPTY[case]
+    one = group(sections, name)
+    assert (one["detection"]["state"], one.get("note"), one.get("checks")) == (state, note, None)
+    assert ("reason" in one["detection"]) == (state != "ok")
+
+
+def test_the_notes_differ():
+    assert len(set(NOTES.values())) == len(NOTES)
+
+
+def test_a_note_of_the_vendor_stays_beside_rows():
+    one = group(
+        {"accelerators.hygon": found(1, "hygon"), "allocation.hygon": allocated(row("hygon:0"), manufacturer="hygon", note="no driver is asked")}, "hygon"
+    )
+    assert (one["note"], len(one["checks"])) == ("no driver is asked", 1)
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_a_lock_that_was_not_got(held):
+    one = group({"accelerators.nvidia": found(2)}, lock={"held": held, "reason": "permission denied"})
+    assert one["detection"] == {"state": "unavailable", "depth": "declared", "accelerators": 0, "reason": "permission denied"}
+    assert one["note"] == NOTES["lock held" if held else "lock failed"]
+
+
+@pytest.mark.parametrize("section", ["allocation.nvidia", "slicing.nvidia"])
+def test_a_crash_leaves_detection_and_the_others(section):
+    sections = {"accelerators.nvidia": found(2), "allocation.nvidia": allocated(row()), "accelerators.amd": found(1, "amd")}
+    sections["allocation.amd"] = allocated(row("amd:0", capability="cu-mask-topology", mode="sliced", state="ok"), manufacturer="amd")
+    sections[section] = failed("signal SIGSEGV")
+    amd, nvidia = made(sections, ["amd", "nvidia"])["accelerators"]
+    assert [r["capability"] for r in amd["checks"]] == ["cu-mask-topology"] and "note" not in amd
+    assert (nvidia["detection"]["state"], nvidia["detection"]["accelerators"]) == ("ok", 2)
+    assert nvidia["note"] == NOTES["panicked"] % "contained crash: signal SIGSEGV"
+    assert [(r["capability"], r["mode"], r["state"], r["depth"]) for r in nvidia["checks"]] == [
+        ("preflight-panicked", "unnamed", "unavailable", "declared")
+    ] * 2
+    assert {r["reason"] for r in nvidia["checks"]} == {"contained crash, nothing about this accelerator was established: signal SIGSEGV"}
+    assert nvidia["checks"][0]["accelerator"] == UUID
+    assert failures(made(sections))[0] == "nvidia: preflight-panicked on %s: %s" % (UUID, nvidia["checks"][0]["reason"])
+
+
+def test_a_hang_is_told_from_a_crash():
+    one = group({"accelerators.nvidia": found(), "allocation.nvidia": failed("no answer within 90 seconds", "timeout")})
+    assert one["checks"][0]["reason"].startswith("it hung and was stopped, nothing about this accelerator was established: no answer within 90")
+
+
+def test_containers_of_an_earlier_run_that_stay():
+    """One row for every accelerator of every group, after the group's own, also after a crash."""
+    errors = ["docker: exit status 1: permission denied", "nerdctl: timeout"]
+    sections = {"accelerators.nvidia": found(2), "allocation.nvidia": failed(), "accelerators.amd": found(1, "amd"), "allocation.amd": allocated()}
+    amd, hygon, nvidia = made(sections, ["amd", "hygon", "nvidia"], sweep_errors=errors)["accelerators"]
+    assert "checks" not in hygon
+    assert [r["capability"] for r in nvidia["checks"]] == ["preflight-panicked"] * 2 + ["stale-container-sweep"] * 2
+    assert amd["checks"] == [
+        {
+            "accelerator": UUID, "capability": "stale-container-sweep", "mode": "unnamed", "state": "unavailable", "depth": "declared",
+            "reason": "earlier probe containers could not be cleared, results here are unsafe: " + "; ".join(errors),
+        },
+    ]  # fmt: skip
+    assert list(amd) == list(nvidia) == ["manufacturer", "timestamp", "detection", "checks", "note"]
+
+
+def test_a_driver_that_was_asked_takes_the_place_of_what_was_only_read():
+    read = row(capability="container-share", mode="sliced", state="ok", detail="off and not asked")
+    asked = dict(read, state="unavailable", detail="the driver accepted on but could not be put back, left ON", reason="code -8005")
+    sections = {"accelerators.nvidia": found(), "allocation.nvidia": allocated(read, row()), "slicing.nvidia": allocated(asked)}
+    rows = group(sections)["checks"]
+    assert [(r["capability"], r["state"]) for r in rows] == [("container-share", "unavailable"), ("mig-partitioning", "not-declared")]
+    assert (rows[0]["detail"], rows[0]["reason"]) == (asked["detail"], "code -8005")
+
+
+ROWS = [
+    (dict(row(), mode=None), {"mode": "unnamed", "reason": "the card declares no partition profile; " + records.NO_MODE}),
+    (dict(row(state="ok", detail="fine"), mode=""), {"mode": "unnamed", "detail": "fine; " + records.NO_MODE, "state": "ok"}),
+    (dict(row(), depth=None), {"depth": "declared"}),
+    (dict(row(), depth="proven"), {"depth": "declared"}),
+    (row(state="ok", reason="all is well"), {"detail": "all is well", "state": "ok"}),
+    (row(state="unavailable", reason=""), {"reason": "no reason given"}),
+    (row(state="unavailable", reason="", detail="left ON"), {"reason": "left ON", "detail": "left ON"}),
+    (row(state="fine"), {"state": "unavailable", "reason": "the card declares no partition profile"}),
+    (row(state=None, reason=""), {"state": "unavailable", "reason": "state not understood: None"}),
+    (row(accelerator=7), {"accelerator": "nvidia:?"}),
+    (row(accelerator="nvidia:9"), {"accelerator": "nvidia:9"}),
+    ("garbage", {"capability": "unreadable-row", "state": "unavailable", "reason": "allocation.nvidia row 0 is no row"}),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), ROWS)
+def test_a_row_that_comes_short(given, told):
+    one = group({"accelerators.nvidia": found(), "allocation.nvidia": allocated(given)})["checks"][0]
+    assert {key: one.get(key) for key in told} == told
+    assert (one["state"] == "ok") == ("reason" not in one)
+
+
+@pytest.mark.parametrize("checks", ["x", {"a": 1}, 7])
+def test_checks_that_are_no_list(checks):
+    one = group({"accelerators.nvidia": found(), "allocation.nvidia": dict(allocated(), checks=checks)})
+    assert [r["state"] for r in one["checks"]] == ["unavailable"]
+
+
+@pytest.mark.parametrize(
+    "section", [{}, {"detection": 5}, {"detection": {}}, {"detection": {"state": "ok", "accelerators": True}}, {"devices": "x", "detection": None}]
+)
+def test_a_section_of_garbage_is_unavailable(section):
+    one = group({"accelerators.nvidia": section})
+    assert one["detection"]["state"] == "unavailable" and one["detection"]["accelerators"] == 0 and one["detection"]["reason"]
+    yaml.safe_load(dump(made({"accelerators.nvidia": section})))
+
+
+def test_an_identifier_that_two_cards_share_names_none():
+    section = found(2)
+    for device in section["devices"]:
+        device["identity"]["uuid"] = {"value": "GPU-same", "quality": "duplicate"}
+    rows = group({"accelerators.nvidia": section, "allocation.nvidia": allocated(row("nvidia:0"), row("nvidia:1"))})["checks"]
+    assert [r["accelerator"] for r in rows] == ["nvidia:0", "nvidia:1"]
+
+
+def test_what_fails_and_what_does_not():
+    detected = {"accelerators.nvidia": found(), "accelerators.amd": failed("exit 2")}
+    rows = allocated(row(), row(capability="co-tenancy", mode="sliced", state="unavailable", reason="no library"), row(capability="x", state="ok"))
+    told = failures(made(dict(detected, **{"allocation.nvidia": rows}), ["amd", "nvidia"]))
+    assert told == [
+        "amd: detection: could not be measured, presence unknown: failed: exit 2",
+        "nvidia: co-tenancy on %s: no library" % UUID,
+    ]
+    assert message(told) == "preflight failed: " + "; ".join(told)
+    assert message([]) == ""
+
+
+def test_the_yaml():
+    check = {"command": "nvidia-smi -L", "accelerators": 1, "detail": "GPU 0: x\nGPU 1: y", "reason": "", "missing_mounts": ["/dev/nvidia0"]}
+    hard = row(state="unavailable", reason="no: \u202e 'x' # y\n", command="a &\nb\nwait", evidence="  tenant 1:\n\x1b[0m12\n", detail="yes", depth="measured")
+    document = made({"accelerators.nvidia": found(1, host=check), "allocation.nvidia": allocated(hard)})
+    text = dump(document)
+    assert yaml.load(text, Loader=yaml.BaseLoader) == yaml.load(yaml.safe_dump(document), Loader=yaml.BaseLoader)
+    assert text.startswith(
+        """\
+accelerators:
+    - manufacturer: nvidia
+      timestamp: 2026-10-05T09:30:00Z
+      detection:
+          state: ok
+          depth: declared
+          accelerators: 1
+          detail: NVIDIA H100 80GB HBM3 x1
+          host:
+              command: nvidia-smi -L
+              accelerators: 1
+              detail: |-
+                  GPU 0: x
+                  GPU 1: y
+              missingMounts:
+                  - "/dev/nvidia0"
+      checks:
+          - accelerator: GPU-00000001-1c2d-4e5f-8a9b-0c1d2e3f4a5b
+            capability: mig-partitioning
+            mode: partitioned
+            state: unavailable
+            depth: measured
+            detail: "yes"
+            reason: "no: 'x' # y"
+            command: |-
+                a &
+                b
+                wait
+            evidence: "  tenant 1:\\x0a [0m12"
+"""
+    )
+    assert text.endswith("\nnetwork:\n    timestamp: 2026-10-05T09:30:00Z\n    note: %s\ntopology:%s" % (
+        '"%s"' % (records.NO_NETWORK), text.partition("\ntopology:")[2],
+    ))  # fmt: skip
+
+
+def test_the_filter():
+    sections = {"accelerators.nvidia": found(), "allocation.nvidia": allocated(row())}
+    assert as_filter(sections, ["nvidia"]) == dump(document(sections, ["nvidia"]))
+    for arguments in ((["x"],), (sections, "nvidia"), (sections, [1]), (sections, None, "x")):
+        with pytest.raises(AnsibleFilterError, match=r"^preflight_document: "):
+            as_filter(*arguments)
+
+
+def test_cross_checks_that_were_not_run():
+    assert group({"accelerators.nvidia": found(host=not_applicable("nothing was read"))})["detection"]["host"] == {
+        "command": "nvidia-smi -L", "accelerators": 0, "reason": "not run: nothing was read",
+    }  # fmt: skip
+    waiting = {"command": "rocm-smi --showuniqueid", "accelerators": unknown("not run"), "detail": "", "reason": "not run: it would tell nothing more"}
+    host = group({"accelerators.amd": found(1, "amd", host=waiting)}, "amd")["detection"]["host"]
+    assert host == {"command": waiting["command"], "accelerators": 0, "reason": waiting["reason"]}
+    assert "host" not in group({"accelerators.hygon": found(1, "hygon")}, "hygon")["detection"]
