@@ -5,14 +5,74 @@
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 
 MANUFACTURERS = ("amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead")
 
 
+def maker_of(manufacturer):
+    """Imported here, for a node pays for every import and has one manufacturer."""
+    if manufacturer == "amd":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import amd as maker
+    elif manufacturer == "ascend":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend as maker
+    elif manufacturer == "cambricon":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import cambricon as maker
+    elif manufacturer == "hygon":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import hygon as maker
+    elif manufacturer == "iluvatar":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import iluvatar as maker
+    elif manufacturer == "metax":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import metax as maker
+    elif manufacturer == "mthreads":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import mthreads as maker
+    elif manufacturer == "nvidia":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import nvidia as maker
+    elif manufacturer == "thead":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import thead as maker
+    else:
+        maker = None
+    return maker
+
+
 def collect(host, manufacturer, found, library_root=""):
     """found: {detection, devices, driver} of the section accelerators.<manufacturer>, None when it was not read."""
-    return {"manufacturer": manufacturer, "timestamp": utc(host.now()), "checks": [], "grants": {}, "note": "", "sources": []}
+    section = {"manufacturer": manufacturer, "timestamp": utc(host.now()), "checks": [], "grants": {}, "note": "", "sources": []}
+    maker = maker_of(manufacturer)
+    found = found if isinstance(found, dict) else {}
+    detection = found.get("detection") if isinstance(found.get("detection"), dict) else {}
+    devices = found.get("devices")
+    if maker is None:
+        section["note"] = "nothing is checked ahead of an allocation for this manufacturer"
+    elif not isinstance(devices, list):
+        section["note"] = "its accelerators could not be read, so nothing was asked of them"
+    elif detection.get("state") == "unavailable":
+        section["note"] = "detection is unavailable, so the other questions cannot be answered: %s" % (detection.get("reason") or "no reason given")
+    else:
+        devices = [device for device in devices if isinstance(device, dict)]
+        _fill(section, maker, grants.Machine(host, devices, found.get("driver"), library_root))
+    return section
+
+
+def _fill(section, maker, machine):
+    accelerators = maker.accelerators(machine.devices)
+    if not accelerators:
+        section["note"] = "none of this manufacturer was detected"
+        return
+    checks = maker.driver_rows(machine, accelerators)
+    simulated = [Simulated(maker, machine, device) for device in accelerators]
+    for one in simulated:
+        checks += one.sliced()
+    for one in simulated:
+        checks += one.managed()
+    section.update(
+        checks=checks,
+        grants={one.label: one.all() for one in simulated},
+        note=maker.NOTE or ("" if checks else "none of its accelerators declares a capability to read"),
+        sources=machine.sources,
+    )
 
 
 def answer(host, options):
