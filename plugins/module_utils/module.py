@@ -47,7 +47,8 @@ def _run(collect, options):
 
         host = RecordingHost(host)
     try:
-        result = {"changed": False, "sections": collect(host, module.params)}
+        sections = collect(host, dict(module.params, check_mode=module.check_mode))
+        result = {"changed": any(section.get("changed") is True for section in sections.values()), "sections": sections}
         if module.params["record"]:
             result["recording"] = host.recording()
     finally:

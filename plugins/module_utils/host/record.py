@@ -77,7 +77,10 @@ class RecordingHost(Host):
         return answer
 
     def run(self, argv, timeout=None, env=None, stdin=None, **more):
-        command = self._inner.run(argv, timeout, env, stdin, **more)
+        return self.keep(self._inner.run(argv, timeout, env, stdin, **more), argv, env, stdin)
+
+    def keep(self, command, argv, env=None, stdin=None):
+        """Writes down the answer of a program, whoever ran it."""
         entry = {key: value for key, value in (("env", env), ("stdin", stdin)) if value}
         entry.update((key, getattr(command, key)) for key in ("stdout", "stderr", "detail", "stuck_pid", "seconds") if getattr(command, key))
         entry.update({"rc": command.rc} if command.status == answers.OK else {"status": command.status})
