@@ -18,6 +18,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 CAPABILITIES = {
     "mig-partitioning": "The driver offers partitions",
@@ -37,46 +38,71 @@ CAPABILITIES = {
 OTHER = "other"
 _REMEDY = "See the row's reason and command; a mode that no work uses is only information (accelerator_modes names those in use)."
 _NO_ROW = not_applicable("no such row in the report")
-_DEPTH = {"declared": 1, "simulated": 2, "measured": 3}
+_DEPTH = ("declared", "simulated", "measured")
+
+
+_PANIC = "preflight-panicked"
+_LEFT_ON = "left ON"  # allocation/ask.py: a driver mode that could not be put back
 
 
 def _check(capability):
     def rows(view, p):
-        outcomes = []
-        for group in view.groups:
-            for row in group.objects("checks") if group.data.get("checks") else ():
-                name = row.maybe("text", "capability") or ""
-                if name == capability or (capability == OTHER and name not in CAPABILITIES):
-                    outcomes.append(_outcome(row, name, view.policy.modes))
+        known = view.rows()
+        if capability == OTHER:
+            outcomes = [_outcome(row, name, view.policy.modes) for name in sorted(known) if name not in CAPABILITIES for row in known[name]]
+        else:
+            outcomes = [_outcome(row, capability, view.policy.modes) for row in known.get(capability, ())]
+        if capability == _PANIC:
+            outcomes += _panicked(view)
         return outcomes or _NO_ROW
 
     return rows
 
 
+def _panicked(view):
+    """A manufacturer's module that crashed or hung leaves a section with the reason, and its accelerators unanswered."""
+    outcomes = []
+    for name in sorted(view.sections):
+        part, _dot, manufacturer = name.partition(".")
+        envelope, group = view.sections[name], view.group(manufacturer)
+        if part not in ("allocation", "slicing") or envelope.get("status") not in ("failed", "timeout") or group is None:
+            continue
+        why = "%s of %s ended without an answer, nothing was established: %s" % (part, manufacturer, show(envelope.get("reason") or "no reason given", 200))
+        outcomes += [_fault("unnamed", _PANIC, why, ("row", device.id), view.policy.modes) for device in group.packages]
+    return outcomes
+
+
 def _outcome(row, name, modes):
     subject = ("row", row.maybe("text", "accelerator") or "?")
-    state = row.maybe("text", "state")
+    state, mode = row.maybe("text", "state"), row.maybe("text", "mode") or "unnamed"
     depth = row.maybe("text", "depth")
-    reason = row.maybe("text", "reason") or row.maybe("text", "detail") or "no reason given"
+    detail, command, evidence = (row.maybe("text", key) for key in ("detail", "command", "evidence"))
+    reason = row.maybe("text", "reason") or detail or "no reason given"
     if depth not in _DEPTH:
         return unknown("depth not understood: %s" % (depth or "none"), subject)
     if state == "ok":
-        return passed(subject, {"depth": depth})
+        # A command without evidence is a step that was told and not taken.
+        return not_run(reason, subject) if command and not evidence else passed(subject, {"depth": depth})
     if state == "not-declared":
         return not_applicable(reason, subject)
     if state == "not-run":
         return not_run(reason, subject)
     if state != "unavailable":
         return unknown("state not understood: %s" % (state or "none"), subject)
-    mode = row.maybe("text", "mode") or "unnamed"
+    left_on = _LEFT_ON in (detail or "")
+    return _fault(mode, name, "%s: %s" % (detail, reason) if left_on else reason, subject, modes, evidence or command, left_on, command)
+
+
+def _fault(mode, name, reason, subject, modes, evidence=None, left_on=False, command=None):
     used = mode in modes
     return found(
         "%s is unavailable (mode %s%s): %s" % (name or "a row without a name", mode, "" if used else ", not in use here", reason),
-        state,
+        "unavailable",
         expectation("ok", origin="site policy" if used else "suite: operator preflight"),
-        level="fail" if used else "info",
+        level="fail" if used or left_on else "info",
         subject=subject,
-        evidence=row.maybe("text", "evidence") or row.maybe("text", "command"),
+        evidence=evidence,
+        remedy="Switch it off: %s" % command if left_on and command else "",
     )
 
 

@@ -194,14 +194,14 @@ class Group(Facts):
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
-    __slots__ = ("_at", "_missing", "_pci", "answered", "device_gaps", "groups", "node", "packages", "policy", "sections")
+    __slots__ = ("_at", "_missing", "_pci", "_rows", "answered", "device_gaps", "groups", "node", "packages", "policy", "sections")
 
     def __init__(self, node, sections, policy):
         self.node = node
         self.sections = {name: e for name, e in sections.items() if e.__class__ is dict}
         self.policy = policy
         self.groups = []
-        self._pci = self._at = None
+        self._pci = self._at = self._rows = None
         self._missing = {}
         self.answered = any(e.get("status") == "read" for e in self.sections.values())
         for name in sorted(self.sections):
@@ -267,11 +267,29 @@ class NodeView:
             return self._at[address]
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
 
+    def rows(self):
+        """capability -> rows of the three questions. What a driver answered when it was asked (slicing.*) stands for what it said unasked (allocation.*)."""
+        if self._rows is None:
+            found = {}
+            for part in ("accelerators.", "allocation.", "slicing."):
+                for name in sorted(self.sections):
+                    if not name.startswith(part) or self.missing(name) is not None:
+                        continue
+                    facts, seen = Facts(self.sections[name]["data"], name), {}
+                    for row in facts.objects("checks") if facts.data.get("checks").__class__ is list else ():
+                        about = (name[len(part) :], *(row.maybe("text", key) or "" for key in ("accelerator", "capability", "mode")))
+                        seen[about] = seen.get(about, 0) + 1
+                        found[(*about, seen[about])] = row
+            self._rows = {}
+            for about, row in found.items():
+                self._rows.setdefault(about[2], []).append(row)
+        return self._rows
+
     def release(self):
         """Let go of the report at once: view, groups and devices hold each other, and a fold makes thousands."""
         for group in self.groups:
             group.devices, group.packages, group.view = [], [], None
-        self.groups, self.packages, self.sections, self._pci, self._at = [], [], {}, None, None
+        self.groups, self.packages, self.sections, self._pci, self._at, self._rows = [], [], {}, None, None, None
 
     def _device_gaps(self):
         """Outcomes that every rule about devices has besides those of the devices themselves."""
