@@ -14,6 +14,7 @@ D=%s
 echo "$*" >> $D/calls
 if [ "$1" = info ]; then
   [ -f $D/read ] && . $D/read
+  [ -n "$7" ] && { printf '\\tDevice-share Status            : %%s\\n' "$(cat $D/state.$5.$7)"; exit 0; }
   printf '\\tNPU ID                         : %%s\\n\\tChip Count                     : 1\\n\\n' "$5"
   for f in $D/state.$5.*; do
     printf '\\tDevice-share Status            : %%s\\n\\tChip ID                        : %%s\\n\\n' "$(cat $f)" "${f##*.}"

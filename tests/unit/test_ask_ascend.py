@@ -302,10 +302,9 @@ def test_dies_of_one_card(tmp_path, notes):
     assert driver.state("2.1") == "True"
 
 
-def test_a_950_takes_no_chip(one, notes):
-    one.behavior("on", 'F=$D/state.0.0; [ "$7" = 1 ] || exit 9')
-    section = asked(one, notes, [driver_shims.npu(0, family="950")], check_mode=True)
-    assert section["would_ask"][0]["on"] == "npu-smi set -t device-share -i 0 -d 1".split()
+def test_a_950_has_no_such_flag(one, notes):
+    row = only(asked(one, notes, [driver_shims.npu(0, family="950")]))
+    assert row["state"] == "not-declared" and "DCMI V2" in row["reason"] and one.calls() == []
 
 
 def test_detection_is_unavailable(one, notes):

@@ -5,7 +5,7 @@
 
 Words and questions are those of the tool's published source (show_ascend_chip_device_share_info, set_chip_share, set_card_share, print_result): it asks
 Y or N on standard input before it switches on, on an Atlas A3 also before it switches off; "not supported" ends with exit 0 when read. On an Atlas A3 the
-switch is the card's. The 950 takes no -c. Outputs that others recorded agree; not seen on hardware by us.
+switch is the card's. Outputs that others recorded agree; not seen on hardware by us.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.ask import ABSENT, FAILED, OFF, ON, Unit
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, Unit
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import known
 
 MANUFACTURER, CAPABILITY, NAME, STDIN = "ascend", "container-share", "container sharing", "Y\n"
+NONE_ON_950 = "this generation (DCMI V2) has no such flag"
 _SECONDS = 10
 _SET = re.compile(r"^\s*Status\s*:\s*(\S+)", re.MULTILINE)
 _MESSAGE = re.compile(r"^Operation not permitted.*|^\s*Message\s*:\s*\S.*", re.MULTILINE)
@@ -37,14 +38,13 @@ def units(devices):
         npu, chip = (extra.get(key) for key in ("npu_id", "chip_id"))
         good = all(isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 10**7 for number in (npu, chip))
         problem = "" if good else "the card and chip number that npu-smi is asked by are not known"
-        place = {"npu": npu, "chip": chip, "wide": known(extra.get("family")) == "950"}
+        place = {"npu": npu, "chip": chip, "family": known(extra.get("family"))}
         found.append(Unit(grants.label(device), "%s-%s-%s" % (MANUFACTURER, npu, chip) if good else "", str(npu), place, problem))
     return found
 
 
 def argv(unit, on):
-    chip = [] if unit.place["wide"] else ["-c", str(unit.place["chip"])]
-    return ["npu-smi", "set", "-t", "device-share", "-i", str(unit.place["npu"]), *chip, "-d", "1" if on else "0"]
+    return ["npu-smi", "set", "-t", "device-share", "-i", str(unit.place["npu"]), "-c", str(unit.place["chip"]), "-d", "1" if on else "0"]
 
 
 def _refusal(text):
@@ -55,28 +55,35 @@ def _refusal(text):
     return FAILED, words
 
 
-def read(host, wanted, sources):
-    """One call a card, which prints every chip of it."""
-    found = {}
-    for npu in sorted({unit.place["npu"] for unit in wanted}):
-        chips = [unit for unit in wanted if unit.place["npu"] == npu]
-        question = ["npu-smi", "info", "-t", "device-share", "-i", str(npu)]
-        for _attempt in (1, 2):
-            answer = host.run(question, timeout=_SECONDS)
-            sources.append(build.source(answer, " ".join(question)))
-            if npu_smi.code_of(answer.stdout + answer.stderr) not in (-8012, -8020):
-                break
-        blocks = [block for block in npu_smi.parse_blocks(answer.stdout) if _SHARE in block]
-        for unit in chips:
-            found[unit.key] = _reading(answer, blocks, unit.place["chip"])
+def read(host, wanted, sources, again=False):
+    """One call a card, which prints every chip of it; again, for what was asked: of each chip, so that a recording tells the two apart."""
+    found = {unit.key: (ABSENT, NONE_ON_950) for unit in wanted if unit.place["family"] == "950"}
+    asked = {}
+    for unit in wanted:
+        if unit.key in found:
+            continue
+        chip = ("-c", str(unit.place["chip"])) if again else ()
+        question = ("npu-smi", "info", "-t", "device-share", "-i", str(unit.place["npu"]), *chip)
+        answer = asked[question] = asked[question] if question in asked else _ask(host, question, sources)
+        found[unit.key] = _reading(answer, unit.place["chip"], again)
     return found
 
 
-def _reading(answer, blocks, chip):
+def _ask(host, question, sources):
+    for _attempt in (1, 2):
+        answer = host.run(question, timeout=_SECONDS)
+        sources.append(build.source(answer, " ".join(question)))
+        if npu_smi.code_of(answer.stdout + answer.stderr) not in (-8012, -8020):
+            break
+    return answer
+
+
+def _reading(answer, chip, alone):
     if answer.status != answers.OK:
         return FAILED, answer.reason
+    blocks = [block for block in npu_smi.parse_blocks(answer.stdout) if _SHARE in block]
     own = [block for block in blocks if npu_smi.identifier(block.get("Chip ID")) == chip]
-    own = own or (blocks if len(blocks) == 1 and "Chip ID" not in blocks[0] else [])
+    own = own or (blocks if len(blocks) == 1 and (alone or "Chip ID" not in blocks[0]) else [])
     if len(own) != 1:
         return (FAILED, "npu-smi info -t device-share: no status of chip %s" % chip) if blocks else _refusal(answer.stdout + "\n" + answer.stderr)
     word = own[0][_SHARE]

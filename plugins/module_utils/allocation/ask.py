@@ -4,36 +4,21 @@
 """Asks a driver whether it would share or slice a device: switched on where it is off, and off again at once. The section slicing.<manufacturer>.
 
 What was read on stays on and is not touched. Nothing is written past a read that failed: what follows is always off, and that could switch off a mode
-that serves a container. A driver (ascend_share.py, cambricon_smlu.py) has:
-    MANUFACTURER, CAPABILITY, NAME (of the mode, for a person), STDIN (what the tool is told when it asks)
-    units(devices) -> [Unit]; read(host, units, sources) -> {key: (ON | OFF | ABSENT | FAILED, reason)}; argv(unit, on)
-    refused(command) -> (ABSENT | FAILED, reason), None when the tool accepted
+that serves a container.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import NOT_DECLARED, OK, UNAVAILABLE, row
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.effects import ASKED, NOT_ASKED, effects
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY, notes
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 
-ON, OFF, ABSENT, FAILED = "on", "off", "absent", "failed"
 STATE = {ABSENT: NOT_DECLARED, FAILED: UNAVAILABLE}
 WITHHELD = "asking is a write, and accelerator_allow_driver_writes is not set"
 CHECK = "asking is a write, and this is check mode"
-
-
-class Unit(NamedTuple):
-    """What one switch belongs to. key: its name among the notes; card: units of one card may have one switch; problem: why it cannot be addressed."""
-
-    accelerator: str
-    key: str
-    card: str
-    place: dict
-    problem: str = ""
 
 
 class _Asking:
@@ -88,7 +73,7 @@ class _Asking:
         self.asked.append(unit.accelerator)
         first = driver.refused(said.on) if said.status == ASKED else (FAILED, said.reason)
         last = driver.refused(said.off[-1]) if said.off else None
-        state, reason = driver.read(self.host, [unit], self.sources)[unit.key]
+        state, reason = driver.read(self.host, [unit], self.sources, True)[unit.key]
         told = " | ".join(" ".join((command.stdout + " " + command.stderr).split())[:200] for command in (said.on, *said.off) if command is not None)
         if state == ON or (state != OFF and (last or said.status != ASKED)):
             why = last[1] if last else first[1] if first else "%s reads on after it was put back" % driver.NAME

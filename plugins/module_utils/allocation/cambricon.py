@@ -42,12 +42,12 @@ def ask_command(device, on):
     return "cnmon set -c %s -smlu %s" % (device.get("index"), "on" if on else "off")
 
 
-def read_mode(machine, devices):
+def read_mode(machine, devices, name="cndev"):
     """{PCI address: (True, ""), (False, "") or (None, why not)}, of all cards in one call."""
     cards = [{"pci": grants.identifier(device, "pci"), "index": device.get("index")} for device in devices if grants.identifier(device, "pci")]
     if not cards:
         return {}
-    answer = machine.host.native("cndev", cndev, timeout=20, arguments={"cards": cards})
+    answer = machine.host.native(name, cndev, timeout=20, arguments={"cards": cards})
     machine.sources.append(report.source(answer, "libcndev"))
     told = answer.value if answer.ok and isinstance(answer.value, dict) else {}
     modes, general = told.get("cards"), answer.reason if not answer.ok else "libcndev: %s" % (told.get("said") or told.get("error") or "not understood")

@@ -1,0 +1,159 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The process that asks is ended while the mode is on: it is put back all the same, and what cannot be put back is found by the next run."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import driver_shims
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
+from driver_shims import until
+
+ASK = """
+import json, sys
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
+options = {"devices": json.loads(sys.argv[3]), "detection": {"state": "ok"}, "allow_driver_writes": True}
+print(json.dumps(ask.collect(LiveHost(path=sys.argv[1]), ascend_share, options, sys.argv[2])))
+"""
+
+
+@pytest.fixture
+def driver(tmp_path):
+    return driver_shims.ascend(tmp_path / "driver", {"0.0": "False", "1.0": "False"})
+
+
+def begin(driver, notes, *devices):
+    """The asker, in a session of its own; its output is what a connection would wait for."""
+    devices = json.dumps(list(devices) or [driver_shims.npu(0)])
+    argv = [sys.executable, "-c", ASK, driver.path, str(notes), devices]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, env=env)
+
+
+def asked(driver, notes, **options):
+    host = LiveHost(path=driver.path)
+    try:
+        return ask.collect(
+            host, ascend_share, {"devices": [driver_shims.npu(0)], "detection": {"state": "ok"}, "allow_driver_writes": True, **options}, str(notes)
+        )
+    finally:
+        host.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("whole", [False, True], ids=["process", "group"])
+def test_put_back_when_the_module_is_ended_between_on_and_off(driver, tmp_path, number, whole):
+    notes = tmp_path / "notes"
+    driver.behavior("after_on", "while [ ! -f $D/go ]; do sleep 0.02; done")
+    asker = begin(driver, notes)
+    assert until(lambda: driver.state("0.0") == "True"), "the driver was never asked"
+    note = json.loads((notes / "ascend-0-0").read_text())
+    assert note["off"] == "npu-smi set -t device-share -i 0 -c 0 -d 0" and note["accelerator"] == "ascend:0"
+    (os.killpg if whole else os.kill)(asker.pid, number)
+    assert asker.stdout.read() in (b"", None) or number == signal.SIGINT, "the connection saw its end, with the mode still on"
+    asker.wait()
+    assert driver.state("0.0") == "True" and (notes / "ascend-0-0").exists()
+    driver.behavior("go", "")
+    assert until(lambda: driver.state("0.0") == "False"), "it was not put back"
+    assert until(lambda: not (notes / "ascend-0-0").exists()), "the note was left"
+    assert driver.calls("set") == ["set -t device-share -i 0 -c 0 -d 1", "set -t device-share -i 0 -c 0 -d 0"]
+    assert until(lambda: asked(driver, notes)["checks"][0]["detail"].startswith("was off")), "the next run can ask: nobody holds the lock"
+
+
+def test_ended_while_the_restore_runs(driver, tmp_path):
+    notes = tmp_path / "notes"
+    driver.behavior("off", "touch $D/putting_back; while [ ! -f $D/go ]; do sleep 0.02; done")
+    asker = begin(driver, notes)
+    assert until((driver.folder / "putting_back").exists)
+    os.kill(asker.pid, signal.SIGKILL)
+    asker.stdout.read()
+    asker.wait()
+    driver.behavior("go", "")
+    assert until(lambda: driver.state("0.0") == "False" and not (notes / "ascend-0-0").exists())
+
+
+def test_ended_and_the_restore_fails(driver, tmp_path):
+    notes = tmp_path / "notes"
+    driver.behavior("after_on", "while [ ! -f $D/go ]; do sleep 0.02; done")
+    driver.behavior("off", "printf '\\tStatus : Fail\\n\\tMessage : Failed to set chip device-share\\n'; exit 5")
+    asker = begin(driver, notes)
+    assert until(lambda: driver.state("0.0") == "True")
+    os.kill(asker.pid, signal.SIGKILL)
+    asker.stdout.read()
+    asker.wait()
+    driver.behavior("go", "")
+    assert until(lambda: len(driver.calls("set")) == 3) and until(lambda: "failed" in json.loads((notes / "ascend-0-0").read_text()))
+    section = asked(driver, notes, allow_driver_writes=False)
+    (left,) = section["left_on"]
+    assert "left ON" in section["checks"][0]["detail"] and "Failed to set chip device-share" in left["reason"]
+    assert left["command"] == "npu-smi set -t device-share -i 0 -c 0 -d 0"
+
+
+def test_the_hand_itself_is_killed(driver, tmp_path):
+    """Nothing puts it back then: the module says so at once, and so does the next run."""
+    notes = tmp_path / "notes"
+    driver.behavior("after_on", "kill -9 $PPID; sleep 0.2")
+    asker = begin(driver, notes, driver_shims.npu(0), driver_shims.npu(1))
+    section = json.loads(asker.stdout.read())
+    asker.wait()
+    assert driver.state("0.0") == "True"
+    row, other = section["checks"]
+    assert row["state"] == "unavailable" and "left ON" in row["detail"] and "gave no answer" in row["reason"]
+    assert section["left_on"][0]["command"].endswith("-d 0") and other["detail"].startswith("off, not asked: ")
+    assert (notes / "ascend-0-0").exists()
+    assert asked(driver, notes)["left_on"][0]["accelerator"] == "ascend:0"
+
+
+def test_the_module_and_the_hand_are_killed(driver, tmp_path):
+    """As when a machine loses power, or a control group is ended."""
+    notes = tmp_path / "notes"
+    driver.behavior("after_on", "while [ ! -f $D/go ]; do sleep 0.02; done")
+    asker = begin(driver, notes)
+    assert until(lambda: driver.state("0.0") == "True")
+    os.kill(asker.pid, signal.SIGKILL)
+    os.kill(driver.hand(), signal.SIGKILL)
+    asker.stdout.read()
+    asker.wait()
+    driver.behavior("go", "")
+    section = asked(driver, notes)
+    assert section["left_on"][0]["reason"].startswith("it was not seen put back") and driver.state("0.0") == "True"
+
+
+def test_a_tool_that_hangs_is_ended_and_the_mode_put_back(driver, tmp_path, monkeypatch):
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import effects
+
+    monkeypatch.setattr(effects, "_ON_SECONDS", 1)
+    notes = tmp_path / "notes"
+    driver.behavior("after_on", "trap '' TERM; while :; do sleep 1; done")
+    section = asked(driver, notes)
+    row = section["checks"][0]
+    assert row["state"] == "unavailable" and "timeout" in row["reason"]
+    assert driver.state("0.0") == "False" and not notes.exists() and section["left_on"] == []
+
+
+def test_no_descriptor_of_the_module_is_held(driver, tmp_path):
+    """What the hand has open while the mode is on: nothing, its pipe to the module, and the directory."""
+    notes = tmp_path / "notes"
+    driver.behavior("after_on", "while [ ! -f $D/go ]; do sleep 0.02; done")
+    asker = begin(driver, notes)
+    assert until(lambda: driver.state("0.0") == "True")
+    hand = driver.hand()
+    held = {fd: os.readlink(f"/proc/{hand}/fd/{fd}") for fd in os.listdir(f"/proc/{hand}/fd")}
+    assert {held[fd] for fd in "012"} == {"/dev/null"}
+    assert str(notes) in held.values()
+    assert os.readlink(f"/proc/{asker.pid}/fd/1") not in held.values()
+    with open(f"/proc/{hand}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    assert int(fields[3]) == hand != os.getsid(asker.pid), "a session of its own"
+    driver.behavior("go", "")
+    asker.communicate()
+    assert driver.state("0.0") == "False" and not notes.exists()
