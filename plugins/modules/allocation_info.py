@@ -106,6 +106,7 @@ sections:
                 runtime: nvidia
                 runtime_nodes: [/dev/nvidiactl, /dev/nvidia0]
                 driver_request: {}
+                caps: []
                 missing: []
                 unchecked: []
         note:

@@ -57,11 +57,13 @@ def _directory(value):
 
 
 CHECKS = {
+    "accelerator_allocation": _bool,
     "accelerator_deadline": _seconds,
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
     "accelerator_manufacturers": _manufacturers,
     "accelerator_record": _bool,
+    "accelerator_slicing_library_root": _directory,
     "accelerator_strict": _bool,
 }
 

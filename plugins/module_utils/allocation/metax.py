@@ -30,7 +30,7 @@ def grant(machine, device, mode, tenant=0):
         return grants.new({}, [CONTROL[0], *render])
     cap, address = grants.half(device)[0], grants.need(device, "pci")
     value = "sgpu=%s#%d;compute=%d;vram=%d;alias=fleetproof-preflight-%d" % (address, tenant, grants.PERCENT, cap, tenant)
-    asked = {"sysfs": REGISTRY % address + "/create", "sched_class": "fixed-share", "compute_percent": grants.PERCENT, "memory_mib": cap}
+    asked = {"sgpu": {"sysfs": REGISTRY % address + "/create", "sched_class": "fixed-share", "compute_percent": grants.PERCENT, "memory_mib": cap}}
     return grants.new({"METAX_SGPUS": value}, [CONTROL[0], *render], driver_request=asked, caps=["%d MiB" % cap])
 
 

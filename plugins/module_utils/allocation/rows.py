@@ -148,7 +148,7 @@ def describe(grant):
     told = ["%s=%s" % pair for pair in grant["environment"].items() if pair[0].endswith("_VISIBLE_DEVICES")]
     told += ["%s=%s" % pair for pair in grant["environment"].items() if not pair[0].endswith("_VISIBLE_DEVICES")]
     told += [node["path"] for node in grant["device_nodes"]] + ["%s at %s" % (m["origin"], m["target"]) for m in grant["mounts"]]
-    told += ["%s of the driver" % name for name in sorted(grant["driver_request"])]
+    told += ["%s asked of the driver" % name for name in sorted(grant["driver_request"])]
     return ", ".join(told)
 
 
