@@ -13,6 +13,7 @@ COLLECTIONS := .cache/collections/ansible_collections/fleetproof/accelerator
 RUN_ROOT ?= runs
 INVENTORY ?= inventories/localhost
 ARGS ?=
+JOBS ?= 2
 SYSTEM_PACKAGES ?=
 
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
@@ -50,7 +51,7 @@ demo: setup ## Run the recorded demo fleet and hold its verdicts against the man
 
 test: setup $(VENV)/.test-ready ## Run every test
 	@if [ -n "$(SYSTEM_PACKAGES)" ]; then tools/system_packages.sh; fi
-	@$(BIN)/python -m pytest tests $(ARGS)
+	@$(BIN)/python -m pytest tests --numprocesses $(JOBS) --dist loadfile $(ARGS)
 
 lint: setup $(VENV)/.test-ready ## Run the linters alone
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/python -m pytest tests/quality $(ARGS)
