@@ -28,9 +28,8 @@ def run_info(collect):
 
 
 def run_found(collect, options):
-    """main() of a module that goes on from what <manufacturer>_info found. collect(host, options of the module) -> {section name: section}."""
-    found = {"devices": {"type": "raw"}, "detection": {"type": "raw"}, "driver": {"type": "raw"}}
-    _run(collect, dict(OPTIONS, **found, **options))
+    """main() of a module that goes on from what <manufacturer>_info found. collect(host, its options)."""
+    _run(collect, dict(OPTIONS, **dict.fromkeys(("devices", "detection", "driver"), {"type": "raw"}), **options))
 
 
 def _run(collect, options):
@@ -48,7 +47,7 @@ def _run(collect, options):
         host = RecordingHost(host)
     try:
         sections = collect(host, dict(module.params, check_mode=module.check_mode))
-        result = {"changed": any(section.get("changed") is True for section in sections.values()), "sections": sections}
+        result = {"changed": any(s.get("changed") for s in sections.values()), "sections": sections}
         if module.params["record"]:
             result["recording"] = host.recording()
     finally:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import NOT_DECLARED, OK, UNAVAILABLE, row
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, left_on
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.effects import ASKED, NOT_ASKED, effects
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY, notes
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
@@ -48,10 +48,9 @@ class _Asking:
         """The row of a unit that is not asked, True when it is off and can be."""
         state, reason = reading
         name = self.driver.NAME
-        if note and state in (ON, FAILED):
-            said = "%s; if it is meant to be on, remove the note" % (note["failed"] or "it was not seen put back")
-            said = said if state == ON else "%s; now it could not be read: %s" % (said, reason)
-            self.left(unit, "%s %s left ON by a run of %s" % (name, "is" if state == ON else "may be", note["asked"] or "before"), said, note["asked"])
+        told = left_on(self.driver, state, reason, note)
+        if told:
+            self.left(unit, *told, note["asked"])
         elif state == ON and contended:
             self.row(unit, UNAVAILABLE, "", "%s is on while %s: it may be off again in a moment" % (name, contended))
         elif state == ON:

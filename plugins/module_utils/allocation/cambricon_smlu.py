@@ -11,43 +11,57 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import cambricon, grants
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import cndev, grants
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, Unit
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 
-MANUFACTURER, CAPABILITY, NAME, STDIN = cambricon.__name__.rpartition(".")[2], cambricon.CAPABILITY, "sMLU mode", None
+MANUFACTURER, CAPABILITY, NAME, STDIN = "cambricon", "smlu-mode", "sMLU mode", None
+DIVIDED = "the card is divided in hardware and offers no logical slice"
+_SECONDS = 20
 _BAD = re.compile(r"\b(?:not support\w*|unsupported|fail\w*|error|invalid|denied|not permitted|not existed)\b", re.IGNORECASE)
+
+
+def divided(device):
+    return grants.partition(device, "enabled") is True
 
 
 def units(devices):
     found = []
-    for device in cambricon.accelerators(devices):
+    for device in grants.packages(devices):
         index, address = device.get("index"), grants.identifier(device, "pci")
+        numbered = isinstance(index, int) and not isinstance(index, bool) and index >= 0
         problem = "" if address else "the accelerator tells no PCI address, so the driver cannot be asked for it"
-        if not problem and not (isinstance(index, int) and not isinstance(index, bool) and index >= 0):
-            problem = "the card's number in cnmon is not known"
-        key = "" if problem else "%s-%s" % (MANUFACTURER, address.replace(":", "-"))
+        problem = problem or ("" if numbered else "the card's number in cnmon is not known")
+        if divided(device):
+            problem = ""  # it is not asked at all
+        key = "%s-%s" % (MANUFACTURER, address.replace(":", "-") or device.get("id"))
         found.append(Unit(grants.label(device), key, str(device.get("id")), device, problem))
     return found
 
 
 def argv(unit, on):
-    return cambricon.ask_command(unit.place, on).split()
+    return ["cnmon", "set", "-c", str(unit.place.get("index")), "-smlu", "on" if on else "off"]
 
 
 def read(host, wanted, sources, again=False):
     """One call for all cards. again, for what was asked: of each card by a name of its own, so that a recording tells the two apart."""
-    devices = [unit.place for unit in wanted]
-    machine = grants.Machine(host, devices)
-    modes = cambricon.read_mode(machine, devices, "cndev again %s" % ", ".join(unit.key for unit in wanted) if again else "cndev")
-    sources += machine.sources
-    found = {}
-    for unit in wanted:
-        on, reason = modes.get(grants.identifier(unit.place, "pci"), (None, "sMLU mode was not told"))
-        found[unit.key] = (ON if on else OFF, "") if on is not None else (FAILED, reason)
-        offer, count = cambricon.capability(machine, unit.place)
-        if offer != grants.SLICED:
-            found[unit.key] = ABSENT, str(count)
+    found = {unit.key: (ABSENT, DIVIDED) for unit in wanted if divided(unit.place)}
+    asked = {unit.key: grants.identifier(unit.place, "pci") for unit in wanted if unit.key not in found}
+    if not asked:
+        return found
+    cards = [{"pci": asked[unit.key], "index": unit.place.get("index")} for unit in wanted if unit.key in asked]
+    name = "cndev again %s" % ", ".join(asked.values()) if again else "cndev"
+    answer = host.native(name, cndev, timeout=_SECONDS, arguments={"cards": cards})
+    sources.append(report.source(answer, "libcndev"))
+    told = answer.value if answer.ok and isinstance(answer.value, dict) else {}
+    modes, general = told.get("cards"), answer.reason if not answer.ok else "libcndev: %s" % (told.get("said") or told.get("error") or "not understood")
+    for key, address in asked.items():
+        mode = modes.get(address) if isinstance(modes, dict) else None
+        if isinstance(mode, int) and not isinstance(mode, bool) and mode in (0, 1):
+            found[key] = (ON if mode else OFF), ""
+        else:
+            found[key] = FAILED, "libcndev: %s (%s)" % (mode.get("said") or "failed", mode.get("error")) if isinstance(mode, dict) else general
     return found
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import EXCLUSIVE, PARTITIONED, SHARED, SLICED, VISIBILITY
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import left_on
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import notes
 
 OK, UNAVAILABLE, NOT_DECLARED = "ok", "unavailable", "not-declared"
 DECLARED, SIMULATED, MEASURED = "declared", "simulated", "measured"
@@ -41,11 +43,17 @@ def switch_rows(driver, machine, devices):
     units = dict(zip([device.get("id") for device in devices], driver.units(devices)))
     able = [unit for unit in units.values() if not unit.problem]
     readings = driver.read(machine.host, able, machine.sources) if able else {}
+    noted = notes(machine.host, driver.MANUFACTURER)[0] if able else {}
     found = []
     for device in devices:
         unit = units.get(device.get("id"))
         problem = unit.problem if unit else "it cannot be addressed"
         state, reason = ("failed", problem) if problem else readings.get(unit.key, ("failed", "not read"))
+        left = None if problem else left_on(driver, state, reason, noted.get(unit.key))
+        if left:
+            remedy = " ".join(driver.argv(unit, False))
+            found.append(row(grants.label(device), driver.CAPABILITY, SLICED, UNAVAILABLE, DECLARED, *left, remedy, left[1]))
+            continue
         command = "" if problem else " ".join(driver.argv(unit, True))
         found.append(switch_row(grants.label(device), driver.CAPABILITY, state, reason, command))
     return found

@@ -23,3 +23,12 @@ class Unit(NamedTuple):
     card: str
     place: dict
     problem: str = ""
+
+
+def left_on(driver, state, reason, note):
+    """(detail, reason) of a mode that a run switched on and did not see put back, by the note it left; None where there is none, or it is off again."""
+    if not note or state not in (ON, FAILED):
+        return None
+    said = "%s; if it is meant to be on, remove %s" % (note["failed"] or "it was not seen put back", note["path"])
+    said = said if state == ON else "%s; now it could not be read: %s" % (said, reason)
+    return "%s %s left ON by a run of %s" % (driver.NAME, "is" if state == ON else "may be", note["asked"] or "before"), said
