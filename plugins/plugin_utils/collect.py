@@ -48,7 +48,7 @@ class CollectAction(ActionBase):
         if run and reader.takes == "pci" and arguments.get("pci") is None:
             arguments["pci"] = on_pci(run, node, reader.manufacturer)
         elif run and reader.takes == "found" and arguments.get("devices") is None:
-            arguments.update(found(run, node, arguments.get("manufacturer")))
+            arguments.update(found(run, node, reader.manufacturer or arguments.get("manufacturer")))
         if recording_path:
             status, answer, reason = replay(reader, recording_path, record, arguments)
         else:
@@ -59,7 +59,7 @@ class CollectAction(ActionBase):
             if status != READ:
                 result.update(failed=True, msg=reason, status=status)
                 return result
-            result.update(changed=False, status=status, sections=sections)
+            result.update(changed=answer.get("changed") is True, status=status, sections=sections)
             if recorded is not None:
                 result["recording"] = recorded
             return result
@@ -72,7 +72,7 @@ class CollectAction(ActionBase):
             recorded = merged_recording.unanswered(started, reason)
         if recorded is not None:
             merged_recording.file_part(run, node, "_".join(filter(None, (name, arguments.get("manufacturer")))), recorded)
-        result.update(changed=False, status=status, reason=reason, answered=status == READ, manufacturers=manufacturers(sections))
+        result.update(changed=answer.get("changed") is True, status=status, reason=reason, answered=status == READ, manufacturers=manufacturers(sections))
         return result
 
     def _read_node(self, arguments, task_vars):
@@ -130,8 +130,13 @@ def found(run, node, manufacturer):
     envelope = run.load(node, ("accelerators.%s" % manufacturer,)).get("accelerators.%s" % manufacturer) or {}
     if envelope.get("status") != READ:
         return {}
-    section = envelope["data"]
-    devices = [{key: device[key] for key in _OF_DEVICE if key in device} for device in section.get("devices") or ()]
+    return of_section(envelope["data"])
+
+
+def of_section(section):
+    """The options of a module that goes on from a section accelerators.<manufacturer>."""
+    listed = section.get("devices")
+    devices = [{key: device[key] for key in _OF_DEVICE if key in device} for device in listed if isinstance(device, dict)] if isinstance(listed, list) else []
     return {"devices": devices, "detection": section.get("detection"), "driver": section.get("driver")}
 
 

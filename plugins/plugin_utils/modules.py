@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask, cambricon_smlu
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, node
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.manufacturer_readers import READERS
@@ -27,9 +28,15 @@ def _manufacturer(reader):
     return Reader(lambda host, options=None: {name: reader.collect(host, (options or {}).get("pci"))}, (name,), reader.MANUFACTURER, "pci")
 
 
+def _slicing(driver):
+    sections = ("slicing." + driver.MANUFACTURER,)
+    return Reader(lambda host, options: ask.answer(host, driver, options), sections, driver.MANUFACTURER, "found")
+
+
 MODULES = {
     "accelerator_info": Reader(lambda host, _options=None: node.collect(host), ("host", "pci")),
     "allocation_info": Reader(lambda host, options: allocation.answer(host, options), ("allocation.{manufacturer}",), takes="found"),
     "kernel_events": Reader(lambda host, _options=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
+    **{driver.MANUFACTURER + "_slicing": _slicing(driver) for driver in (ascend_share, cambricon_smlu)},
     **{reader.MANUFACTURER + "_info": _manufacturer(reader) for reader in READERS},
 }

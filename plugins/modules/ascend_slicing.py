@@ -1,0 +1,135 @@
+#!/usr/bin/python
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Whether the driver of Huawei Ascend NPUs shares a chip between containers."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: ascend_slicing
+short_description: Ask the driver of Ascend NPUs whether it shares a chip between containers
+version_added: 0.2.0
+description:
+  - For each accelerator that M(fleetproof.accelerator.ascend_info) found, tells whether container sharing is on, and where it is off
+    whether the driver accepts it, for which it is switched on and off again at once.
+  - A mode that is on is not touched, and nothing is written where it could not be read.
+  - A process of its own does the switching, in a session of its own, so that the mode is put back also when the module is ended between the two.
+    While it asks, a note lies in C(/var/lib/fleetproof-accelerator), which belongs to the user alone and goes away with it.
+    A note that a later run finds is a mode left on. It is reported, and it is not switched off then, for it may serve a container by now.
+  - A mode that could not be put back is a row C(unavailable), an entry of C(left_on) with the command that puts it back, and a finding of level fail.
+    No further accelerator is asked then.
+  - Two runs never ask at the same time.
+author:
+  - Fleetproof maintainers (@fleetproof)
+extends_documentation_fragment:
+  - fleetproof.accelerator.asking
+  - fleetproof.accelerator.info
+  - fleetproof.accelerator.found
+notes:
+  - It needs root.
+  - C(npu-smi set -t device-share) asks for a confirmation, which is given.
+  - On an Atlas A3 one switch is that of all dies of a card. A die is not asked while another die of its card is on or cannot be read.
+  - Built from the published source of C(npu-smi) and from outputs that others recorded. Not seen on hardware.
+seealso:
+  - module: fleetproof.accelerator.ascend_info
+  - module: fleetproof.accelerator.allocation_info
+"""
+
+EXAMPLES = r"""
+- name: Read the Ascend NPUs
+  fleetproof.accelerator.ascend_info:
+  become: true
+  register: read
+
+- name: Ask the driver, on a node without work
+  fleetproof.accelerator.ascend_slicing:
+    devices: "{{ read.sections['accelerators.ascend'].devices }}"
+    detection: "{{ read.sections['accelerators.ascend'].detection }}"
+    allow_driver_writes: true
+  become: true
+  register: asked
+
+- name: Say what is left on
+  ansible.builtin.debug:
+    msg: "{{ asked.sections['slicing.ascend'].left_on }}"
+"""
+
+RETURN = r"""
+sections:
+  description: What was asked, one dictionary per section.
+  returned: success, without O(run_directory)
+  type: dict
+  contains:
+    slicing.ascend:
+      description: What the driver answered.
+      type: dict
+      contains:
+        manufacturer:
+          description: Always V(ascend).
+          type: str
+          sample: ascend
+        timestamp:
+          description: The node's clock when it was asked, UTC.
+          type: str
+          sample: "2026-11-29T17:00:00Z"
+        checks:
+          description: Rows C(container-share) of the preflight document. Depth is C(declared), also where the driver was asked.
+          type: list
+          elements: dict
+          sample:
+            - accelerator: "ascend:0"
+              capability: container-share
+              mode: sliced
+              state: ok
+              depth: declared
+              detail: was off, the driver accepted on, put back
+              reason: ""
+              command: npu-smi set -t device-share -i 0 -c 0 -d 1 && npu-smi set -t device-share -i 0 -c 0 -d 0
+              evidence: "Status : OK Message : Set chip device-share successfully"
+        asked:
+          description: The accelerators whose driver was asked.
+          type: list
+          elements: str
+          sample: ["ascend:0"]
+        would_ask:
+          description: The commands that were withheld, C(on) and C(off) of each.
+          type: list
+          elements: dict
+          sample: []
+        left_on:
+          description:
+            - Modes that are on and should not be, each with C(accelerator), C(reason), C(since), the C(command) that puts it back and the C(path) of its note.
+          type: list
+          elements: dict
+          sample: []
+        changed:
+          description: Whether a driver was asked, or would have been in check mode.
+          type: bool
+          sample: true
+        note:
+          description: Why nothing was asked.
+          type: str
+          sample: ""
+        sources:
+          description: Every question that was put to the tool or library, in order, with its outcome and duration.
+          type: list
+          elements: dict
+          sample: []
+recording:
+  description: Every question and its answer.
+  returned: when O(record=true)
+  type: dict
+  sample: {schema: fleetproof.accelerator/recording/v1}
+"""
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_found
+
+
+def main():
+    run_found(lambda host, options: ask.answer(host, ascend_share, options), {"allow_driver_writes": {"type": "bool", "default": False}})
+
+
+if __name__ == "__main__":
+    main()
