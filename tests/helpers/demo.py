@@ -56,15 +56,19 @@ def envelope(data):
 def read(recorded):
     """section -> data, as the preflight reads a node: each module by itself, and of the manufacturers those that PCI shows."""
     found = dict(MODULES["accelerator_info"].collect(ReplayHost(recorded)))
-    for name in ["kernel_events", *(m + "_info" for m in collect.manufacturers(found))]:
+    manufacturers = collect.manufacturers(found)
+    for name in ["kernel_events", *(m + "_info" for m in manufacturers)]:
         found.update(MODULES[name].collect(ReplayHost(recorded)))
+    for manufacturer in manufacturers:
+        options = dict(collect.of_section(found["accelerators.%s" % manufacturer]), manufacturer=manufacturer)
+        found.update(MODULES["allocation_info"].collect(ReplayHost(recorded), json.loads(json.dumps(options))))
     return json.loads(json.dumps(found))
 
 
 class Judged:
-    def __init__(self, node, sections):
+    def __init__(self, node, sections, policy_variables=None):
         engine.default_policy()
-        rules, self.profile = policy.parse(variables(node)), profiles.find("preflight")
+        rules, self.profile = policy.parse(variables(node) if policy_variables is None else policy_variables), profiles.find("preflight")
         told = engine.judge_view(NodeView(node, {name: envelope(data) for name, data in sections.items()}, rules), self.profile)
         self.counts, self.findings, self.gaps, self.prints = told.counts, told.findings, told.gaps, told.prints
         self.verdict, self.reasons = verdict.decide(self.profile, verdict.layers(self.profile, self.counts), self.findings, self.gaps)

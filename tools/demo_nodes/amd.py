@@ -140,6 +140,9 @@ def base(name, number, note, driver=DRIVER):
     node.lines("/sys/module/amdgpu", initstate="live", version=driver)
     node.files["/opt/rocm/.info/version"] = "7.0.1-42\n"
     node.dev += ["dri", "kfd"]
+    shown = sorted("%s%d" % (word, first + n) for word, first in (("card", 1), ("renderD", 128)) for n in range(len(BUSES)))
+    node.files.update({"/dev/dri/" + name: {"device": "char"} for name in shown}, **{"/dev/dri": {"dir": shown}})
+    topology(node, number)
     node.log += [
         (15.002341, "[drm] amdgpu kernel modesetting enabled."),
         (15.002910, "[drm] amdgpu version: %s" % driver),
@@ -148,6 +151,20 @@ def base(name, number, note, driver=DRIVER):
         (31.559120, "amdgpu 0000:ef:00.0: amdgpu: SMU is initialized successfully!"),
     ]
     return node
+
+
+def topology(node, number):
+    """KFD's own list: the processors, then each card with its compute units."""
+    folder = "/sys/class/kfd/kfd/topology/nodes"
+    node.files[folder] = {"dir": [str(n) for n in range(2 + len(BUSES))]}
+    for processor in range(2):
+        node.files["%s/%d/properties" % (folder, processor)] = "cpu_cores_count 192\nsimd_count 0\nmem_banks_count 1\nlocation_id 0\ndomain 0\n"
+    for index, bus in enumerate(BUSES):
+        values = {
+            "cpu_cores_count": 0, "simd_count": 1216, "mem_banks_count": 1, "array_count": 32, "simd_arrays_per_engine": 1, "simd_per_cu": 4, "num_xcc": 8,
+            "gfx_target_version": 90402, "location_id": bus << 8, "domain": 0, "unique_id": int(serial(number, index), 16),
+        }  # fmt: skip
+        node.files["%s/%d/properties" % (folder, index + 2)] = "".join("%s %d\n" % item for item in values.items())
 
 
 def by_smi(node, number, driver=DRIVER):
@@ -160,13 +177,7 @@ def hanging(name, number, note):
     """amd-smi never answers; the driver's files do."""
     node = base(name, number, note)
     node.run("amd-smi", "version", "--json", hang=True)
-    nodes = "/sys/class/kfd/kfd/topology/nodes"
-    node.files[nodes] = {"dir": [str(n) for n in range(10)]}
-    for processor in range(2):
-        node.files["%s/%d/properties" % (nodes, processor)] = "cpu_cores_count 192\nsimd_count 0\nmem_banks_count 1\nlocation_id 0\ndomain 0\n"
-    for index, bus in enumerate(BUSES):
-        properties = "cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\ngfx_target_version 90402\nlocation_id %d\ndomain 0\n" % (bus << 8)
-        node.files["%s/%d/properties" % (nodes, index + 2)] = properties
+    for index in range(len(BUSES)):
         base_path = "%s/%s" % (machine.DEVICES, bdf(index))
         node.lines(
             base_path, product_name="AMD Instinct MI300X OAM", unique_id=serial(number, index)[2:].lower(), serial_number=board(number, index),

@@ -81,6 +81,10 @@ def ecc(npu):
     return text + "\t%-45s : 0\n" % "Chip ID"
 
 
+def share(npu):
+    return pairs(("NPU ID", npu), ("Chip Count", 1)) + "\n" + pairs(("Device-share Status", "False"), ("Chip ID", 0))
+
+
 def topology():
     labels = ["NPU%d" % n for n in range(8)]
     lines = ["\t   " + "".join("%-11s" % label for label in labels) + "CPU Affinity"]
@@ -141,6 +145,7 @@ def node(name, number, note, narrow=None):
     enable = "\t%-30s : True\n" % "HBM ECC-Enable Status"
     for npu in range(8):
         made.run("npu-smi", "info", "-t", "ecc", "-i", str(npu), rc=0, stdout=ecc(npu))
+        made.run("npu-smi", "info", "-t", "device-share", "-i", str(npu), rc=0, stdout=share(npu))
         made.run("npu-smi", "info", "-t", "board", "-i", str(npu), rc=0, stdout=board(number, npu))
         enabled = pairs(("NPU ID", npu), ("Chip Count", 1)) + enable + pairs(("Chip ID", 0))
         made.run("npu-smi", "info", "-t", "ecc-enable", "-i", str(npu), rc=0, stdout=enabled)

@@ -19,7 +19,7 @@ class Node:
     def __init__(self, name, note):
         self.name, self.note = name, note
         self.host, self.files, self.commands, self.natives = {}, {}, [], {}
-        self.functions, self.dev, self.modules, self.log = [], ["console", "kmsg", "null", "tty", "urandom", "zero"], [], []
+        self.functions, self.dev, self.modules, self.log = [], ["console", "kmsg", "null", "shm", "tty", "urandom", "zero"], [], []
 
     def run(self, *argv, **answer):
         self.commands.append({"argv": list(argv), **answer})
@@ -68,6 +68,9 @@ class Node:
     def document(self):
         self.files[DEVICES] = {"dir": sorted(self.functions)}
         self.files["/dev"] = {"dir": sorted(self.dev)}
+        self.files["/dev/shm"] = {"type": "directory"}
+        for name in self.dev[self.dev.index("zero") + 1 :]:
+            self.files.setdefault("/dev/%s" % name, {"device": "char"})
         self.files["/sys/module"] = {"dir": sorted(["acpi", "ext4", "nvme", "pcie_aspm", *self.modules])}
         journal = "".join("[%12.6f] %s kernel: %s\n" % (at, self.name, text) for at, text in sorted(self.log, key=lambda line: line[0]))
         self.run("journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", "40000", rc=0, stdout=journal)
