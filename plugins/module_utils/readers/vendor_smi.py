@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tools in the manner of nvidia-smi, of other manufacturers, print: texts by path, and Devices made of them.
+"""What tools in the manner of nvidia-smi print: texts by path, and Devices made of them.
 
 A path is made of the printed names in lower case with underscores: "FB Memory Usage" > "Total" is fb_memory_usage/total.
 """
@@ -16,7 +16,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report impo
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
 
 ADDRESS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]"
-_FLAG = {"yes": True, "enabled": True, "on": True, "no": False, "disabled": False, "off": False}
+_FLAG = {"yes": True, "enabled": True, "on": True, "true": True, "no": False, "disabled": False, "off": False, "false": False}
 _HEAD = re.compile(r"GPU ?(\d{1,4})?:? *(%s)\s*\Z" % ADDRESS)
 _PAIR = re.compile(r"(\s*)([A-Za-z][^:]{0,60}?)\s*:(?: +(.*))?\Z")
 _TITLE = re.compile(r"(\s*)([A-Za-z][\w ()/.-]{0,60}?)\s*\Z")
@@ -24,7 +24,7 @@ _LINK = re.compile(r"\s*Link ?(\d{1,3})\b\s*[:|]?\s*(.*)\Z", re.IGNORECASE)
 
 
 class Log:
-    """top: path -> text; cards: one dict of path -> text each; problems: why cards may be missing; fits: whether it is such an output at all."""
+    """top: path -> text; cards: path -> text each; problems: why cards may be missing; fits: it is such an output."""
 
     def __init__(self):
         self.top, self.cards, self.problems, self.fits = {}, [], [], False
@@ -72,7 +72,7 @@ def text_log(text, what):
 
 
 def value_of(kind, text, what):
-    """A printed text as a fact. kind: t text, n count, v fraction, f flag, w word, x lanes, else the unit of a number."""
+    """A text as a fact. kind: t text, n count, f flag, w word, x lanes, else the unit of a number."""
 
     def convert(words):
         if kind == "t":
@@ -180,15 +180,15 @@ class Node:
         found = [address for address in self.on_bus if bus.startswith("0x") and address.split(":")[1] == bus[2:].zfill(2)]
         return found[0] if len(found) == 1 else None
 
-    def section(self, tool, devices, log, failed, driver, notes):
-        """log: what told the devices, None when nothing did; failed: why it could not be read."""
+    def section(self, tool, devices, log, failed, driver, notes, count=None):
+        """log: what told the devices, None when nothing did; failed: why it could not be read; count: the block host."""
         if log is not None and log.problems:
             failed = "; ".join(log.problems)[:300]
         if not failed and not devices and self.hints and not self.pci:
             failed = "%s lists none, yet there is %s" % (tool.name, self.hints)
         missing = tool.missing and not self.hints
-        block = build.detection(self.manufacturer, devices, failed, self.pci, not_installed=missing)
-        block["host"] = not_applicable("%s: the vendor has no second count; the PCI scan stands beside it" % self.manufacturer)
+        block = build.detection(self.manufacturer, devices, failed, self.pci, count, missing)
+        block["host"] = count or not_applicable("%s: no second count; PCI stands beside it" % self.manufacturer)
         if failed and devices:
             block["accelerators"] = unknown(failed)  # what was seen is a lower bound, not a count
         driver = dict(driver, module_version=self.module_version)

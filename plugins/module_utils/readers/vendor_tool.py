@@ -73,7 +73,7 @@ class Tool:
         if answer.rc in (126, 127):
             self.final = "%s: exit %d: %s" % (self.name, answer.rc, broken.group() if broken else words(answer.stderr or answer.stdout))
             return None, self.final
-        trouble = broken.group() if broken else "busy, also when asked again" if busy else words(answer.stderr) if answer.rc else ""
+        trouble = broken.group() if broken else "still busy: %s" % words(answer.stderr or answer.stdout) if busy else words(answer.stderr) if answer.rc else ""
         if answer.rc:
             trouble = "exit %s: %s" % (answer.rc, trouble or words(answer.stdout))
             self.refused = bool(_REFUSED.search(said))
