@@ -159,9 +159,9 @@ def collect(host, pci=None):
         memory, static = _count(host, index, "mem_ecc_uncorrected"), _count(host, index, "sram_ecc_uncorrected")
         told["ecc"] = dict.fromkeys(("mode", "corrected_volatile", "corrected_aggregate", "uncorrected_aggregate", "sram_threshold_exceeded"), NOT_APPLICABLE)
         told["ecc"]["uncorrected_volatile"] = memory + static if is_known(memory) and is_known(static) else memory if is_known(static) else static
-        told["links"] = not_applicable("neuron-ls tells the neighbors, not the state of the links")
+        told["links"] = not_applicable("neuron-ls does not tell their state")
         told["fabric"] = told["partition"] = not_applicable("Neuron has none")
-        told["memory_used_mib"] = not_applicable("told for each core while work runs on it")
+        told["memory_used_mib"] = not_applicable("told of work that runs")
         told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value)}
         told["nodes"] = ["/dev/" + name for name in node.nodes if name == "neuron%d" % index]
         numa[index] = card.get("numa", "")

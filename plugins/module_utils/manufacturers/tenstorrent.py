@@ -113,7 +113,7 @@ def _read(tool):
 
 
 def _memory_trained(name, registers, told):
-    """(whether the memory is trained: True, False or None, the register as it was read)."""
+    """(True, False or None, the register as it was read)."""
     status = registers.get("DDR_STATUS")
     shown = "DDR_STATUS %#x" % status if status is not None else "DDR_STATUS not told"
     if status is None:

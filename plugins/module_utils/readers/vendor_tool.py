@@ -45,7 +45,7 @@ class Tool:
         return answer, busy
 
     def ask(self, *arguments, **options):
-        """(text, "") or (None, why not); (text, what is wrong with it) when it printed something and failed all the same."""
+        """(text, "") or (None, why not); (text, what is wrong with it) when it printed and failed all the same."""
         name, self.refused = " ".join((self.name, *arguments)), False
         if self.final:
             return None, "%s: not asked: %s" % (name, self.final)
@@ -93,7 +93,7 @@ def within(value, low, high, what):
 
 
 def pcie(entry, absent, replay):
-    """The PCIe group from an entry of the section pci; what device and slot can both do is the most. absent: the fact without an entry."""
+    """The PCIe group from an entry of the section pci; the most is what device and slot can both do. absent: without an entry."""
     if not entry:
         return absent
     link, port = (entry.get(key) if isinstance(entry.get(key), dict) else {} for key in ("pcie", "upstream"))
@@ -113,7 +113,7 @@ def pcie(entry, absent, replay):
 
 
 def module_version(host, *names):
-    """(version of the first of these kernel modules that is loaded, its name or None)."""
+    """(version of the first of these that is loaded, its name or None)."""
     for name in names:
         answer = host.read_line("/sys/module/%s/version" % name)
         if answer.ok:
