@@ -150,7 +150,7 @@ def test_mig_devices(stub, ask):
     assert [d["id"] for d in section["devices"]] == ["nvidia:0", "nvidia:0/mig:0", "nvidia:0/mig:2", "nvidia:1"]
     card, part = section["devices"][:2]
     assert is_not_applicable(card["links"]) and is_unknown(card["row_remap"]["failed"])
-    assert part["partition"] == {"mode": "mig", "enabled": True, "profile": "3g.40gb", "memory_profile": 40448}
+    assert part["partition"] == {"mode": "mig", "enabled": True, "profile": "3g.40gb", "memory_profile": {"not_applicable": "in the profile"}}
     assert part["parent"] == "nvidia:0" and part["identity"]["uuid"]["value"].startswith("MIG-")
     assert section["detection"]["accelerators"] == 2
 

@@ -276,7 +276,7 @@ def _partition(parent, raw, listed):
     groups.update(health=unknown("no verdict on a MIG device"), memory_mib=told["memory_mib"], memory_used_mib=told["memory_used_mib"])
     groups["ecc"] = dict(dict.fromkeys(report.GROUPS["ecc"], whole), uncorrected_volatile=told["ecc"]["uncorrected_volatile"])
     profile = profile.group(1) if profile else unknown("profile: %s" % why(name))
-    groups["partition"] = {"mode": "mig", "enabled": True, "profile": profile, "memory_profile": told["memory_mib"]}
+    groups["partition"] = {"mode": "mig", "enabled": True, "profile": profile, "memory_profile": not_applicable("in the profile")}
     uuid = raw.get("uuid")
     identity = report.identity(_value(uuid, "uuid", "t") if uuid else line.get("uuid"), whole, whole, whole)
     extra = {key: value for key, value in told["extra"].items() if is_known(value)}
