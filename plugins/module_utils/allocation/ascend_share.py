@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.devices import label
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, Unit
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
@@ -39,7 +39,7 @@ def units(devices):
         good = all(isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 10**7 for number in (npu, chip))
         problem = "" if good else "the card and chip number that npu-smi is asked by are not known"
         place = {"npu": npu, "chip": chip, "family": known(extra.get("family"))}
-        found.append(Unit(grants.label(device), "%s-%s-%s" % (MANUFACTURER, npu, chip) if good else "", str(npu), place, problem))
+        found.append(Unit(label(device), "%s-%s-%s" % (MANUFACTURER, npu, chip) if good else "", str(npu), place, problem))
     return found
 
 

@@ -10,7 +10,7 @@ that serves a container.
 from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import NOT_DECLARED, OK, UNAVAILABLE, row
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.row import NOT_DECLARED, OK, UNAVAILABLE, row
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, left_on
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.effects import ASKED, NOT_ASKED, effects
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY, notes

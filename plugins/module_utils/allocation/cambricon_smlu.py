@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import cndev, grants
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import cndev
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.devices import identifier, label, packages, partition
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, Unit
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
@@ -23,20 +24,20 @@ _BAD = re.compile(r"\b(?:not support\w*|unsupported|fail\w*|error|invalid|denied
 
 
 def divided(device):
-    return grants.partition(device, "enabled") is True
+    return partition(device, "enabled") is True
 
 
 def units(devices):
     found = []
-    for device in grants.packages(devices):
-        index, address = device.get("index"), grants.identifier(device, "pci")
+    for device in packages(devices):
+        index, address = device.get("index"), identifier(device, "pci")
         numbered = isinstance(index, int) and not isinstance(index, bool) and index >= 0
         problem = "" if address else "the accelerator tells no PCI address, so the driver cannot be asked for it"
         problem = problem or ("" if numbered else "the card's number in cnmon is not known")
         if divided(device):
             problem = ""  # it is not asked at all
         key = "%s-%s" % (MANUFACTURER, address.replace(":", "-") or device.get("id"))
-        found.append(Unit(grants.label(device), key, str(device.get("id")), device, problem))
+        found.append(Unit(label(device), key, str(device.get("id")), device, problem))
     return found
 
 
@@ -47,7 +48,7 @@ def argv(unit, on):
 def read(host, wanted, sources, again=False):
     """One call for all cards. again, for what was asked: of each card by a name of its own, so that a recording tells the two apart."""
     found = {unit.key: (ABSENT, DIVIDED) for unit in wanted if divided(unit.place)}
-    asked = {unit.key: grants.identifier(unit.place, "pci") for unit in wanted if unit.key not in found}
+    asked = {unit.key: identifier(unit.place, "pci") for unit in wanted if unit.key not in found}
     if not asked:
         return found
     cards = [{"pci": asked[unit.key], "index": unit.place.get("index")} for unit in wanted if unit.key in asked]

@@ -14,11 +14,14 @@ A maker (allocation/<manufacturer>.py) has:
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.devices import extra, identifier, label, packages, partition
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import PARTITIONED, SLICED
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, why
 
-__all__ = ["NONE", "PARTITIONED", "SLICED", "UNKNOWN", "UNKNOWN_PARTITIONS", "Machine", "Refused"]
+__all__ = [
+    "NONE", "PARTITIONED", "SLICED", "UNKNOWN", "UNKNOWN_PARTITIONS", "Machine", "Refused", "extra", "identifier", "label", "packages", "partition",
+]  # fmt: skip
 NONE, UNKNOWN, UNKNOWN_PARTITIONS = "none", "unknown", "unknown partitions"
 PERCENT = 50  # half a card: close to a whole it could be the card, close to nothing a broken shim
 MADE = "/var/lib/fleetproof/accelerator"  # below it would lie what is made for one allocation
@@ -124,20 +127,6 @@ def parts(grant):
     return paths + [m["source"] for m in grant["mounts"] if m["origin"] != "made" and m["source"].startswith("/")]
 
 
-def identifier(device, what="uuid"):
-    """An identifier that names the device alone, else an empty text."""
-    identity = device.get("identity")
-    item = identity.get(what) if isinstance(identity, dict) else None
-    if not isinstance(item, dict) or item.get("quality") != "good" or not is_known(item.get("value")):
-        return ""
-    return str(item["value"])
-
-
-def label(device):
-    """What a row calls the accelerator: the vendor's id where there is one, else the id in the report."""
-    return identifier(device) or str(device.get("id"))
-
-
 def need(device, what="uuid"):
     found = identifier(device, what)
     if not found:
@@ -166,10 +155,6 @@ def names(grant):
     return sorted(seen + [node["path"] for node in grant["device_nodes"]])
 
 
-def packages(devices):
-    return [device for device in devices if device.get("kind") == "package"]
-
-
 def children(machine, device):
     return [one for one in machine.devices if one.get("parent") == device.get("id") and one.get("kind") in ("partition", "die")]
 
@@ -178,16 +163,6 @@ def numbered(device, start):
     """The device nodes whose path starts so and ends in a number, of those that the manufacturer's module found."""
     nodes = device.get("device_nodes")
     return [n for n in nodes if isinstance(n, str) and n.startswith(start) and n[len(start) :].isdigit()] if isinstance(nodes, list) else []
-
-
-def extra(device, key):
-    found = device.get("extra")
-    return found.get(key) if isinstance(found, dict) else None
-
-
-def partition(device, key):
-    found = device.get("partition")
-    return found.get(key, found) if isinstance(found, dict) else found
 
 
 def hami(machine, device, folder, tenant):

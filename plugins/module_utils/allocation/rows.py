@@ -7,26 +7,17 @@ from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import EXCLUSIVE, PARTITIONED, SHARED, SLICED, VISIBILITY
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.row import DECLARED, MEASURED, NOT_DECLARED, OK, SIMULATED, UNAVAILABLE, row
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import left_on
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import notes
 
-OK, UNAVAILABLE, NOT_DECLARED = "ok", "unavailable", "not-declared"
-DECLARED, SIMULATED, MEASURED = "declared", "simulated", "measured"
+__all__ = ["DECLARED", "MEASURED", "NOT_DECLARED", "OK", "SIMULATED", "UNAVAILABLE", "row"]
 NOT_ASKED = "off and left off; asking the driver is a write, and a preflight does not write to drivers"
 NOT_DRIVEN = "partition-backed, not driven: an answer would need a partition to be made"
 _SHORT = "no container was started, so what it sees inside was not observed"
 _NO_PROBE = "no container probe exists for this manufacturer, so what is seen inside was not observed"
 _ONE_SHOT = "not measured, for the owner would have to be running while the sidecar starts"
 _LISTED = 8
-
-
-def row(accelerator, capability, mode, state, depth=DECLARED, detail="", reason="", command="", evidence=""):
-    """reason is empty exactly when the state is ok. A command without evidence is a step that was not taken."""
-    reason = "" if state == OK else reason or detail or "no reason given"
-    return {
-        "accelerator": accelerator, "capability": capability, "mode": mode, "state": state, "depth": depth, "detail": detail, "reason": reason,
-        "command": command, "evidence": evidence,
-    }  # fmt: skip
 
 
 def switch_row(label, capability, state, reason, command):
