@@ -58,6 +58,7 @@ def _directory(value):
 
 CHECKS = {
     "accelerator_allocation": _bool,
+    "accelerator_allow_driver_writes": _bool,
     "accelerator_deadline": _seconds,
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
