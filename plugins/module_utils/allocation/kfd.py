@@ -8,6 +8,8 @@ Names of the properties: the kernel's kfd_topology.c; what HSA makes of them: RO
 
 from __future__ import annotations
 
+import re
+
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.grants import Refused, identifier
 
 NODES = "/sys/class/kfd/kfd/topology/nodes/*/properties"
@@ -33,10 +35,14 @@ def agents(machine):
     return machine.once("kfd", read)
 
 
+_ADDRESS = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([01][0-9a-f])\.([0-7])\Z")
+
+
 def _location(address):
-    domain, bus, rest = address.split(":")
-    slot, function = rest.split(".")
-    return int(domain, 16), int(bus, 16) << 8 | int(slot, 16) << 3 | int(function)
+    """(domain, bus << 8 | device << 3 | function), (None, None) where it is no address."""
+    found = _ADDRESS.match(address)
+    domain, bus, slot, function = (int(part, 16) for part in found.groups()) if found else (None, 0, 0, 0)
+    return domain, bus << 8 | slot << 3 | function if found else None
 
 
 def of(machine, device):

@@ -51,9 +51,21 @@ def collect(host, manufacturer, found, library_root=""):
     elif detection.get("state") == "unavailable":
         section["note"] = "detection is unavailable, so the other questions cannot be answered: %s" % (detection.get("reason") or "no reason given")
     else:
-        devices = [device for device in devices if isinstance(device, dict)]
+        devices = [_tidy(device) for device in devices if isinstance(device, dict)]
         _fill(section, maker, grants.Machine(host, devices, found.get("driver"), library_root))
     return section
+
+
+def _tidy(device):
+    """Of the types that makers count on, whatever was handed over."""
+    index, nodes = device.get("index"), device.get("device_nodes")
+    return dict(
+        device,
+        index=index if isinstance(index, int) and not isinstance(index, bool) and 0 <= index < 1 << 20 else None,
+        device_nodes=[node for node in nodes if isinstance(node, str)] if isinstance(nodes, list) else [],
+        **{key: device[key] if isinstance(device.get(key), dict) else {} for key in ("identity", "extra")},
+        **{key: device[key] if isinstance(device.get(key), str) else None for key in ("id", "kind", "parent")},
+    )
 
 
 def _fill(section, maker, machine):
