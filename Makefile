@@ -1,5 +1,6 @@
 # make preflight   set up, run on this machine, then on the recorded demo fleet
 # make test        set up, run every test
+# make manufacturer NAME=acme TITLE=Acme VENDOR=1abc TOOL=acme-smi   lay out a new manufacturer (docs/adding-a-manufacturer.md)
 # Variables: PYTHON (3.11 or newer), INVENTORY, ARGS (for ansible-playbook or pytest), RUN_ROOT, SYSTEM_PACKAGES=1 (let tests apt-get what they need)
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -20,10 +21,10 @@ export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup preflight demo test lint bench docs manifest clean
+.PHONY: help setup preflight demo test lint bench docs manifest manufacturer clean
 
 help: ## Show the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(VENV)/.ready $(COLLECTIONS) ## Make the virtual environment
 
@@ -61,6 +62,10 @@ bench: setup $(VENV)/.test-ready ## Measure; prints medians
 
 docs: setup $(VENV)/.test-ready ## Renew the generated documents
 	@for tool in tools/generate_registry.py tools/generate_modules.py tools/generate_*.py; do PYTHONPATH=.cache/collections $(BIN)/python $$tool; done
+
+manufacturer: setup ## Lay out a new manufacturer: NAME=acme TITLE=Acme VENDOR=1abc TOOL=acme-smi
+	@test -n "$(NAME)" || { echo "NAME: found nothing, allowed: 2 to 20 lower-case letters and digits" >&2; exit 1; }
+	@$(BIN)/python tools/new_manufacturer.py "$(NAME)" $(if $(TITLE),--title "$(TITLE)") $(if $(VENDOR),--vendor "$(VENDOR)") $(if $(TOOL),--tool "$(TOOL)")
 
 clean: ## Remove what make made
 	@rm -rf $(VENV) .cache tests/output
