@@ -35,7 +35,7 @@ def _slicing(driver):
 
 MODULES = {
     "accelerator_info": Reader(lambda host, _options=None: node.collect(host), ("host", "pci")),
-    "allocation_info": Reader(lambda host, options: allocation.answer(host, options), ("allocation.{manufacturer}",), takes="found"),
+    "allocation_info": Reader(allocation.answer, ("allocation.{manufacturer}",), takes="found"),
     "kernel_events": Reader(lambda host, _options=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
     **{driver.MANUFACTURER + "_slicing": _slicing(driver) for driver in (ascend_share, cambricon_smlu)},
     **{reader.MANUFACTURER + "_info": _manufacturer(reader) for reader in READERS},

@@ -27,7 +27,9 @@ NODES = {
     "ascend": ["/dev/davinci0"], "cambricon": ["/dev/cambricon_dev0"], "metax": ["/dev/mxcd", "/dev/dri/card1", "/dev/dri/renderD129"],
     "hygon": ["/dev/kfd", "/dev/mkfd", "/dev/dri/card0", "/dev/dri/renderD128"], "iluvatar": ["/dev/iluvatar3"], "mthreads": [],
 }  # fmt: skip
-MEMORY = {"nvidia": 24564, "thead": 98304, "amd": 16368, "ascend": 65536, "cambricon": 98304, "metax": 65536, "hygon": 65520, "iluvatar": 32768, "mthreads": 49152}
+MEMORY = {
+    "nvidia": 24564, "thead": 98304, "amd": 16368, "ascend": 65536, "cambricon": 98304, "metax": 65536, "hygon": 65520, "iluvatar": 32768, "mthreads": 49152,
+}  # fmt: skip
 EXTRA = {
     "nvidia": {"minor": 0}, "thead": {"minor_number": 0}, "ascend": {"npu_id": 0, "chip_id": 0, "logic_id": 0, "phy_id": 0, "family": "910B"},
 }  # fmt: skip
@@ -35,12 +37,14 @@ DRIVER = {"nvidia": "12.4", "ascend": "8.5.0"}
 ON_HOST = {
     "nvidia": ["/dev/nvidiactl", "/dev/nvidia0"], "thead": ["/dev/alixpu", "/dev/alixpu_ctl", "/dev/alixpu_ppu0"],
     "amd": ["/dev/kfd", "/dev/dri/card0", "/dev/dri/renderD128"],
-    "ascend": ["/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc", "/dev/davinci0"], "cambricon": ["/dev/cambricon_dev0", "/dev/cambricon_ctl", "/dev/cambricon_ipcm0"],
+    "ascend": ["/dev/davinci_manager", "/dev/devmm_svm", "/dev/hisi_hdc", "/dev/davinci0"],
+    "cambricon": ["/dev/cambricon_dev0", "/dev/cambricon_ctl", "/dev/cambricon_ipcm0"],
     "metax": ["/dev/mxcd", "/dev/dri/card1", "/dev/dri/renderD129"], "hygon": ["/dev/kfd", "/dev/mkfd", "/dev/dri/card0", "/dev/dri/renderD128"],
     "iluvatar": ["/dev/iluvatar3"], "mthreads": [],
 }  # fmt: skip
 LIBRARIES = {
-    "nvidia": ["nvidia/ld.so.preload", "nvidia/cuda-12/libvgpu.so"], "thead": ["thead/" + n for n in ("ld.so.preload", "hgml_dlsym_hook.so", "hggc_quota.so", "ppu-monitor")],
+    "nvidia": ["nvidia/ld.so.preload", "nvidia/cuda-12/libvgpu.so"],
+    "thead": ["thead/" + n for n in ("ld.so.preload", "hgml_dlsym_hook.so", "hggc_quota.so", "ppu-monitor")],
     "amd": ["amd/" + n for n in ("ld.so.preload", "libvrocm.so", "rocm-monitor", "rocm-cumask-check")],
     "ascend": ["ascend/ld.so.preload", "ascend/cann-8-910b/libvruntime.so", "ascend/cann-8-910b/enpu-monitor"],
     "iluvatar": ["iluvatar/ld.so.preload", "iluvatar/libvgpu.so"],
@@ -81,8 +85,8 @@ def kfd(simd=120, per_cu=2, arrays=6, per_engine=2, xcc=1, target=110001, locati
 
 
 def node(paths, commands=(), natives=None):
-    recording = {"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": paths, "commands": list(commands), "natives": natives or {}}
-    return ReplayHost(recording)
+    head = {"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z"}
+    return ReplayHost(dict(head, files=paths, commands=list(commands), natives=natives or {}))
 
 
 def run(manufacturer, devices=None, paths=None, commands=(), natives=None, root=LIB, driver=None, detection=None):

@@ -77,7 +77,8 @@ def test_each_die_is_an_accelerator():
 @pytest.mark.parametrize(
     ("family", "cann", "sliced"),
     [
-        ("910B", "8.5.0", True), ("910B", "9.1.0", True), ("910B", "7.0.RC1", False), ("910C", "8.0.RC3", True), ("310P", "9.0.0", True), ("310P", "8.5.0", False),
+        ("910B", "8.5.0", True), ("910B", "9.1.0", True), ("910B", "7.0.RC1", False), ("910C", "8.0.RC3", True), ("310P", "9.0.0", True),
+        ("310P", "8.5.0", False),
         ("910", "9.0.0", False), ("310B", "9.0.0", False), ("950", "9.1.0", True), ("950", "8.5.0", False),
     ],
 )  # fmt: skip
@@ -99,7 +100,9 @@ def test_the_quota_is_in_the_file():
     assert grant["environment"] == {"ASCEND_VISIBLE_DEVICES": "0", "ENPU_DSMI_HOOK": "1", "ENPU_LOG_LEVEL": "1"} and grant["runtime"] == "ascend"
     (made,) = [m for m in grant["mounts"] if m["origin"] == "made"]
     assert made["source"] == "/var/lib/fleetproof/accelerator/preflight-%s/etc/enpu/vcann-rt/npu_info.config" % UUID["ascend"].replace(" ", "-")
-    assert "memory-quota=32768\n" in made["content"]["npu_info.config"] and "shm-id=%s\n" % UUID["ascend"].replace(" ", "-") in made["content"]["npu_info.config"]
+    assert (
+        "memory-quota=32768\n" in made["content"]["npu_info.config"] and "shm-id=%s\n" % UUID["ascend"].replace(" ", "-") in made["content"]["npu_info.config"]
+    )
 
 
 # -- 950 --------------------------------------------------------------------------------------------------------------
@@ -141,7 +144,8 @@ def test_rows_of_several_cards_are_interleaved_and_the_node_is_read_once():
         ("version=v26.1.0\n", "ok", "v26.1.0"), ("version=26.0.0\n", "ok", "26.0.0"), ("a=b\nversion=v26.0.0.beta.1\nempty=\n", "ok", "beta"),
         ("version=v27\n", "ok", "v27"), ("version=v7.0.RC1\n", "unavailable", "v7.0.RC1"), ("version=v25.9.9\n", "unavailable", "v25.9.9"),
         ("version=latest\n", "unavailable", "latest"), ("version=\n", "unavailable", "no version"), ("", "unavailable", "no version"),
-        ("versions=v26.0.0\n", "unavailable", "no version"), ("version=v26=odd.0\n", "unavailable", "26=odd"), ("version=-26.0\n", "unavailable", "not a number"),
+        ("versions=v26.0.0\n", "unavailable", "no version"), ("version=v26=odd.0\n", "unavailable", "26=odd"),
+        ("version=-26.0\n", "unavailable", "not a number"),
         ({"absent": True}, "unavailable", "absent"), ({"error": "EACCES"}, "unavailable", "denied"), ({"error": "EIO"}, "unavailable", "io error"),
         ({"hang": True}, "unavailable", "timeout"), ({"dir": []}, "unavailable", "is a directory"),
     ],
@@ -155,11 +159,15 @@ def test_docker_runtime(info, state, said):
 @pytest.mark.parametrize(
     ("table", "state", "said"),
     [
-        (None, "ok", "negotiates by rootInfo"), ('{"version": "2.0"}', "ok", "version 2.0"), ("{}", "unavailable", "no version"), ('{"version": ""}', "unavailable", "no version"),
-        ('{"version": 2.0}', "unavailable", "no text"), ('{"version": null}', "unavailable", "no version"), ('{"version": "1.2"}', "unavailable", "1.2 (of A3)"),
-        ('{"version": "1.0"}', "unavailable", "1.0 (of A2)"), ('{"version": "3.0"}', "unavailable", "version 3.0, needed"), ("not json", "unavailable", "not JSON"),
+        (None, "ok", "negotiates by rootInfo"), ('{"version": "2.0"}', "ok", "version 2.0"), ("{}", "unavailable", "no version"),
+        ('{"version": ""}', "unavailable", "no version"),
+        ('{"version": 2.0}', "unavailable", "no text"), ('{"version": null}', "unavailable", "no version"),
+        ('{"version": "1.2"}', "unavailable", "1.2 (of A3)"),
+        ('{"version": "1.0"}', "unavailable", "1.0 (of A2)"), ('{"version": "3.0"}', "unavailable", "version 3.0, needed"),
+        ("not json", "unavailable", "not JSON"),
         ("", "unavailable", "not JSON"), ("[]", "unavailable", "no version"), ("2.0", "unavailable", "no version"), ("[" * 100000, "unavailable", "not JSON"),
-        ({"link": "/data/rank.json"}, "unavailable", "link to /data/rank.json"), ({"error": "EACCES"}, "unavailable", "denied"), ({"hang": True}, "unavailable", "timeout"),
+        ({"link": "/data/rank.json"}, "unavailable", "link to /data/rank.json"), ({"error": "EACCES"}, "unavailable", "denied"),
+        ({"hang": True}, "unavailable", "timeout"),
         ({"dir": []}, "unavailable", "is a directory"),
     ],
 )  # fmt: skip

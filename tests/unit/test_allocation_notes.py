@@ -55,7 +55,8 @@ def test_garbage_becomes_no_grant(manufacturer):
             assert all(one["depth"] in ("declared", "simulated") and (one["reason"] == "") == (one["state"] == "ok") for one in made["checks"])
     for value in GARBAGE:
         section.collect(host, manufacturer, {"detection": value, "devices": [{}, value, accelerator(manufacturer)], "driver": value})
-        section.collect(host, manufacturer, {"detection": OK, "devices": [{"kind": "package", "identity": {"uuid": value, "pci": value}}], "driver": {"runtime_version": value}})
+        bare = {"kind": "package", "identity": {"uuid": value, "pci": value}}
+        section.collect(host, manufacturer, {"detection": OK, "devices": [bare], "driver": {"runtime_version": value}})
         assert isinstance(of_section({"devices": value}), dict)
 
 
@@ -85,7 +86,12 @@ def outcomes(rule, sections, modes=()):
 
 @pytest.mark.parametrize(
     ("state", "modes", "outcome", "level"),
-    [("ok", (), "passed", None), ("unavailable", (), "found", "info"), ("unavailable", ("sliced",), "found", "fail"), ("not-declared", ("sliced",), "not_applicable", None)],
+    [
+        ("ok", (), "passed", None),
+        ("unavailable", (), "found", "info"),
+        ("unavailable", ("sliced",), "found", "fail"),
+        ("not-declared", ("sliced",), "not_applicable", None),
+    ],
 )
 def test_states(state, modes, outcome, level):
     made = row("DIE", "container-share", "sliced", state, reason="because")
@@ -101,7 +107,9 @@ def test_a_step_that_was_not_taken_is_not_run_until_it_was():
 
 
 def test_a_mode_left_on_is_a_fail_in_any_mode():
-    left = row("DIE", "container-share", "sliced", "unavailable", detail="the card is left ON", reason="error -8005", command="npu-smi set -d 0", evidence="said")
+    left = row(
+        "DIE", "container-share", "sliced", "unavailable", detail="the card is left ON", reason="error -8005", command="npu-smi set -d 0", evidence="said"
+    )
     told, (outcome,) = outcomes("row-container-share", {"slicing.ascend": {"checks": [left]}})
     assert told == [("DIE", "found", "fail")]
     assert "left ON" in outcome.summary and "npu-smi set -d 0" in outcome.remedy
@@ -118,7 +126,7 @@ def test_a_module_that_crashed_leaves_its_accelerators_unanswered(status, outcom
 
 @pytest.mark.parametrize("value", GARBAGE)
 def test_rows_of_garbage_raise_nothing(value):
-    sections = {"allocation.ascend": {"checks": [value, {"accelerator": value, "capability": value, "mode": value, "state": value, "depth": value, "detail": value}]}}
+    sections = {"allocation.ascend": {"checks": [value, dict.fromkeys(("accelerator", "capability", "mode", "state", "depth", "detail"), value)]}}
     for rule in RULES:
         if rule.startswith("row-") and re.match(r"row-(?!remap)", rule):
             outcomes(rule, sections)

@@ -30,7 +30,7 @@ FIRST = {
     "nvidia": [("mig-partitioning", "partitioned", "not-declared", "declared")], "thead": [("mig-partitioning", "partitioned", "not-declared", "declared")],
     "hygon": [], "iluvatar": [], "mthreads": [],
 }  # fmt: skip
-ON, OFF = "\tDevice-share Status            : True\n\tChip ID                        : 0\n", "\tDevice-share Status            : False\n\tChip ID                        : 0\n"
+ON = "\tDevice-share Status            : True\n\tChip ID                        : 0\n"
 HYGON = {"simd": 320, "per_cu": 4, "arrays": 4, "per_engine": 1, "target": 90600}
 
 
@@ -158,8 +158,10 @@ def mig(manufacturer="nvidia", enabled=True, instances=0, table="", rc=0, **more
 
 def profiles(*names, head="GPU", index=0):
     line = "+" + "-" * 77 + "+\n"
-    body = "".join("|   %d  MIG %-14s 19     7/7        9.62       No     16     1     0   |\n|%s|\n%s" % (index, name, " " * 77, line) for name in names)
-    return line + "| GPU instance profiles:                                                      |\n| %s   Name             ID    Instances |\n|%s|\n" % (head, "=" * 77) + body
+    row = "|   %d  MIG %-14s 19     7/7        9.62       No     16     1     0   |\n|%s|\n%s"
+    body = "".join(row % (index, name, " " * 77, line) for name in names)
+    title = "| GPU instance profiles:                                                      |\n| %s   Name             ID    Instances |\n" % head
+    return line + title + "|%s|\n" % ("=" * 77) + body
 
 
 @pytest.mark.parametrize("manufacturer", ["nvidia", "thead"])
@@ -185,7 +187,14 @@ def test_mig_on_without_profiles():
 
 @pytest.mark.parametrize(
     "answer",
-    [{"rc": 4, "table": "Insufficient Permissions\n"}, {"hang": True}, {"missing": True}, {"table": "garbage"}, {"table": profiles("1g.10gb")[:300]}, {"signal": "SIGSEGV"}],
+    [
+        {"rc": 4, "table": "Insufficient Permissions\n"},
+        {"hang": True},
+        {"missing": True},
+        {"table": "garbage"},
+        {"table": profiles("1g.10gb")[:300]},
+        {"signal": "SIGSEGV"},
+    ],
 )
 def test_mig_on_and_profiles_not_to_be_read(answer):
     found = mig(**answer)
@@ -289,7 +298,8 @@ def test_registry_of_sgpus(entry, state, said):
         ({"answer": {"cards": {ADDRESS: 1}}}, "ok", "enabled"), ({"answer": {"cards": {ADDRESS: 0}}}, "ok", "off and left off"),
         ({"answer": {"cards": {ADDRESS: {"error": 10, "said": "not supported"}}}}, "unavailable", "not supported (10)"),
         ({"missing": "libcndev.so: cannot open shared object file"}, "unavailable", "cannot open"), ({"signal": "SIGSEGV"}, "unavailable", "SIGSEGV"),
-        ({"hang": True}, "unavailable", "timeout"), ({"answer": {"cards": {ADDRESS: 7}}}, "unavailable", "not understood"), ({"answer": {}}, "unavailable", "not understood"),
+        ({"hang": True}, "unavailable", "timeout"), ({"answer": {"cards": {ADDRESS: 7}}}, "unavailable", "not understood"),
+        ({"answer": {}}, "unavailable", "not understood"),
         ({"answer": {"error": 1, "said": "no driver"}}, "unavailable", "no driver"), ({"answer": {"cards": {}}}, "unavailable", "not understood"),
     ],
 )  # fmt: skip

@@ -66,7 +66,8 @@ def grant(machine, device, mode, tenant=0):
             physical, tenant, grants.PERCENT, cap, one.replace(" ", "-"),
         )  # fmt: skip
         folder = "ascend/cann-%d-%s" % (machine.major("CANN"), fam.lower())
-        mounts = machine.preload(folder, BASE + "lib/libvruntime.so", BASE + "tools/enpu-monitor") + [grants.mount("/dev/shm", "/dev/shm", False)]
+        libraries = machine.preload(folder, BASE + "lib/libvruntime.so", BASE + "tools/enpu-monitor")
+        mounts = [*libraries, grants.mount("/dev/shm", "/dev/shm", False)]
         target = "/etc/enpu/vcann-rt/npu_info.config"
         mounts.append(grants.mount(grants.made(device, target[1:], tenant), target, True, "made", {"npu_info.config": config}))
         environment.update(ENPU_LOG_LEVEL="1", ENPU_DSMI_HOOK="1")

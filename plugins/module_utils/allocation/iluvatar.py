@@ -9,7 +9,9 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
 
 PROBE = False
-NOTE = "the allocator asks no driver: a budget comes from the container's resource request, and the preloaded library keeps to it; pods need ix-container-runtime"
+NOTE = (
+    "the allocator asks no driver: a budget comes from the container's resource request, and the preloaded library keeps to it; pods need ix-container-runtime"
+)
 RUNTIME, VISIBLE = "iluvatar", "IX_VISIBLE_DEVICES"
 SLICES = 128
 accelerators = grants.packages

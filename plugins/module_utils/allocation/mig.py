@@ -8,7 +8,17 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import rows
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.grants import NONE, PARTITIONED, SLICED, UNKNOWN, UNKNOWN_PARTITIONS, children, identifier, label, partition
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.grants import (
+    NONE,
+    PARTITIONED,
+    SLICED,
+    UNKNOWN,
+    UNKNOWN_PARTITIONS,
+    children,
+    identifier,
+    label,
+    partition,
+)
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, why
 

@@ -9,7 +9,9 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
 
 PROBE = False
-NOTE = "the allocator asks no driver: a budget comes from the container's resource request, and the vendor's sGPU kernel module and container runtime enforce it"
+NOTE = (
+    "the allocator asks no driver: a budget comes from the container's resource request, and the vendor's sGPU kernel module and container runtime enforce it"
+)
 RUNTIME, VISIBLE = "mthreads", "MTHREADS_VISIBLE_DEVICES"
 SLICES = 16
 accelerators = grants.packages

@@ -70,7 +70,7 @@ class Simulated:
 
     def all(self):
         """{mode: grant} of every mode on offer; a grant that cannot be made is {"refused": why}."""
-        modes = [EXCLUSIVE, SHARED, VISIBILITY] + {grants.SLICED: [SLICED], grants.PARTITIONED: [PARTITIONED]}.get(self.kind, [])
+        modes = [EXCLUSIVE, SHARED, VISIBILITY, *{grants.SLICED: [SLICED], grants.PARTITIONED: [PARTITIONED]}.get(self.kind, [])]
         return {mode: self.grant(mode)[0] or {"refused": self.grant(mode)[1]} for mode in modes}
 
     def _row(self, capability, mode, state, depth, detail="", reason=""):
