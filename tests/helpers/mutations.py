@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+
+ACCEPTED = ("accepted", "accepted_with_warnings")
 GARBAGE = "\x00\ufffd#\x1b[?~\u202e<&\ud800"
 LOG = "journalctl"
 
@@ -63,6 +66,11 @@ def _native_losses(entry):
         "killed": lambda where: {"signal": "SIGSEGV"}, "broken": lambda where: {"error": "garbage from the child"}, "empty": lambda where: {"answer": {}},
     }  # fmt: skip
 
+    def lost_card(where):
+        cards = dict(entry["answer"]["cards"])
+        del cards[sorted(cards)[int(len(cards) * where * 0.999)]]
+        return {"answer": dict(entry["answer"], cards=cards)}
+
     def lost_key(where):
         gpus = [dict(gpu) for gpu in entry["answer"]["gpus"]]
         names = [(number, name) for number, gpu in enumerate(gpus) for name in gpu]
@@ -70,8 +78,10 @@ def _native_losses(entry):
         del gpus[number][name]
         return {"answer": dict(entry["answer"], gpus=gpus)}
 
-    if "answer" in entry:
+    if "gpus" in entry.get("answer", ()):
         ways["a key lost"] = lost_key
+    if "cards" in entry.get("answer", ()):
+        ways["a card lost"] = lost_card
     return ways
 
 
@@ -84,9 +94,11 @@ def targets(document):
     ]
 
 
-def lose(document, pick, way, where):
-    """Take something away, in place. pick and way are any numbers; returns what was done, in words."""
-    known = targets(document)
+def lose(document, pick, way, where, known=None):
+    """Take something away, in place. pick and way are any numbers; known: the targets to pick from. Returns what was done, in words."""
+    known = [(kind, key) for kind, key in known or targets(document) if kind == "commands" or key in document[kind]]
+    if not known:
+        return "nothing"
     kind, key = known[pick % len(known)]
     place = document[kind]
     losses = {"files": _file_losses, "commands": _command_losses, "natives": _native_losses, "host": lambda entry: {"dropped": lambda where: None}}[kind]
@@ -119,3 +131,23 @@ def swap(document, pick, where, digits):
     else:
         document[kind][key] = changed
     return "%s: %s for %s" % (key, digits, found.group())
+
+
+def never_better(before, judged, words):
+    """What holds for a node of which less is known than before. before, judged: demo.Judged. words: what was taken away."""
+    logless = [word for word in words if word.startswith(LOG)]
+    for rule in before.profile.asked:
+        assert RULES[rule].scope == "cohort" or sum(judged.counts[rule]), "%s: %s does not answer" % (words, rule)
+        if RULES[rule].scope == "cohort":
+            assert rule in judged.prints, "%s: %s does not answer" % (words, rule)
+            continue
+        if before.outcome(rule) == "found" and not (logless and rule.startswith("kernel-")):
+            assert judged.outcome(rule) in ("found", "unknown", "not_run"), "%s: %s was found, now %s" % (words, rule, judged.outcome(rule))
+        if before.outcome(rule) == "passed" and rule in before.profile.required:
+            passed, lost = judged.counts[rule][0], judged.outcome(rule) in ("found", "unknown", "not_run")
+            assert lost or passed >= before.counts[rule][0], "%s: %s passed for fewer" % (words, rule)
+    if before.verdict in ("rejected", "incomplete"):
+        assert judged.verdict not in ACCEPTED, words
+    if judged.verdict in ACCEPTED:
+        required = [rule for rule in before.profile.required if before.outcome(rule) == "passed"]
+        assert [rule for rule in required if judged.outcome(rule) != "passed"] == [], words

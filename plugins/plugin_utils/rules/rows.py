@@ -42,6 +42,11 @@ _DEPTH = ("declared", "simulated", "measured")
 
 
 _PANIC = "preflight-panicked"
+_OWN = (_PANIC, "stale-container-sweep", OTHER)  # of the run itself, not of a manufacturer
+_ASKED_OF = {
+    "mig-partitioning": ("nvidia", "thead"), "container-share": ("ascend",), "cu-mask-topology": ("amd",), "smlu-mode": ("cambricon",),
+    "sgpu-mode": ("metax",), "ascend-docker-runtime": ("ascend",), "hccl-ranktable": ("ascend",),
+}  # fmt: skip
 _LEFT_ON = "left ON"  # allocation/ask.py: a driver mode that could not be put back
 
 
@@ -54,6 +59,8 @@ def _check(capability):
             outcomes = [_outcome(row, capability, view.policy.modes) for row in known.get(capability, ())]
         if capability == _PANIC:
             outcomes += _panicked(view)
+        if capability not in _OWN:
+            outcomes += _unanswered(view, _ASKED_OF.get(capability))
         return outcomes or _NO_ROW
 
     return rows
@@ -70,6 +77,12 @@ def _panicked(view):
         why = "%s of %s ended without an answer, nothing was established: %s" % (part, manufacturer, show(envelope.get("reason") or "no reason given", 200))
         outcomes += [_fault("unnamed", _PANIC, why, ("row", device.id), view.policy.modes) for device in group.packages]
     return outcomes
+
+
+def _unanswered(view, manufacturers):
+    """Where the accelerators could not be read, no row was made: that is not known, and not nothing."""
+    groups = [group for group in view.groups if group.state == "unavailable" and (manufacturers is None or group.manufacturer in manufacturers)]
+    return [unknown("%s: not asked, for detection is unavailable: %s" % (group.manufacturer, group.reason)) for group in groups]
 
 
 def _outcome(row, name, modes):
