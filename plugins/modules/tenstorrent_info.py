@@ -51,54 +51,53 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section. Every value may instead say why it is not known.
+  description:
+    - What was read. One key, C(accelerators.tenstorrent), whose value has the keys below.
+    - Every value may instead say why it is not known.
+    - The Tenstorrent accelerators.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    accelerators.tenstorrent:
-      description: The Tenstorrent accelerators.
+    manufacturer:
+      description: Always V(tenstorrent).
+      type: str
+      sample: tenstorrent
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    detection:
+      description:
+        - Whether accelerators were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
+          (C(unavailable)), with their number and the reason.
+        - PCI showing more than the tool is C(unavailable).
       type: dict
-      contains:
-        manufacturer:
-          description: Always V(tenstorrent).
-          type: str
-          sample: tenstorrent
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        detection:
-          description:
-            - Whether accelerators were found and named (C(ok)), are not there (C(not-declared)), or are or may be there and could not be read
-              (C(unavailable)), with their number and the reason.
-            - PCI showing more than the tool is C(unavailable).
-          type: dict
-          sample: {state: ok, depth: declared, accelerators: 8, detail: p150b x8, reason: "", host: {not_applicable: no second count}}
-        driver:
-          description: Versions of the driver, of its kernel module, of the tool and of the runtime.
-          type: dict
-          sample: {version: 2.4.1, module_version: 2.4.1, runtime: TT-Metalium}
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample:
-            - {source: tt-smi -s --snapshot_no_tty, status: ok, seconds: 0.8, detail: ""}
-        devices:
-          description: The accelerators in the order of the tool.
-          type: list
-          elements: dict
-          sample:
-            - {id: "tenstorrent:0", index: 0, kind: package, parent: null, name: p150b, health: {state: ok, detail: ""}}
-        checks:
-          description: Rows of the preflight document; empty here.
-          type: list
-          elements: dict
-          sample: []
-        note:
-          description: What a person should know about how this was read.
-          type: str
-          sample: ""
+      sample: {state: ok, depth: declared, accelerators: 8, detail: p150b x8, reason: "", host: {not_applicable: no second count}}
+    driver:
+      description: Versions of the driver, of its kernel module, of the tool and of the runtime.
+      type: dict
+      sample: {version: 2.4.1, module_version: 2.4.1, runtime: TT-Metalium}
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample:
+        - {source: tt-smi -s --snapshot_no_tty, status: ok, seconds: 0.8, detail: ""}
+    devices:
+      description: The accelerators in the order of the tool.
+      type: list
+      elements: dict
+      sample:
+        - {id: "tenstorrent:0", index: 0, kind: package, parent: null, name: p150b, health: {state: ok, detail: ""}}
+    checks:
+      description: Rows of the preflight document; empty here.
+      type: list
+      elements: dict
+      sample: []
+    note:
+      description: What a person should know about how this was read.
+      type: str
+      sample: ""
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

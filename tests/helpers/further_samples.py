@@ -78,14 +78,14 @@ def everywhere(manufacturer, entry):
 
 def hl_table(cards, column="Volatile Uncorr. ECC", end=True, prefix="", tool="hl-1.20.1-fw-58.1.2.0", driver="1.20.1-97ab3c1"):
     """cards: (name, temperature, power, limit, used, total, last column)."""
-    bar = "|" + "+".join("-" * n for n in (31, 22, 22)) + "+"
-    lines = ["+" + "-" * 77 + "+", "| HL-SMI Version: %60s|" % tool, "| Driver Version: %60s|" % driver, "| Nic Driver Version: %56s|" % driver, bar]
+    frame_line = "|" + "+".join("-" * n for n in (31, 22, 22)) + "+"
+    lines = ["+" + "-" * 77 + "+", "| HL-SMI Version: %60s|" % tool, "| Driver Version: %60s|" % driver, "| Nic Driver Version: %56s|" % driver, frame_line]
     lines += ["| AIP  Name        Persistence-M| Bus-Id        Disp.A |%22s|" % column]
-    lines += ["| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | AIP-Util  Compute M. |", bar.replace("-", "=")]
+    lines += ["| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | AIP-Util  Compute M. |", frame_line.replace("-", "=")]
     for position, (name, heat, power, limit, used, total, last) in enumerate(cards):
         lines.append("| %3d  %-20sN/A  | %-17sN/A |%20s  |" % (position, name, address(position), last))
         lines.append("| N/A   %s   P0  %s / %s | %8s / %9s |     3%%            0%% |" % (heat, power, limit, used, total))
-        lines.append(bar)
+        lines.append(frame_line)
     if end:
         lines += ["| Compute Processes:                                               AIP Memory |", "|  AIP       PID   Type   Process name     Usage      |"]
         lines += ["|" + "=" * 77 + "|"]
@@ -136,15 +136,15 @@ def xpu_query(cards, attached=None):
 
 def xpu_table(cards, end=True):
     """cards: (name, temperature, power, used, total)."""
-    bar = "+" + "+".join("-" * n for n in (31, 22, 22)) + "+"
-    lines = ["+" + "-" * 77 + "+", "| XPU-SMI               Driver Version: 5.0.30.2     XPU-RT Version: 5.0.30   |", bar]
+    frame_line = "+" + "+".join("-" * n for n in (31, 22, 22)) + "+"
+    lines = ["+" + "-" * 77 + "+", "| XPU-SMI               Driver Version: 5.0.30.2     XPU-RT Version: 5.0.30   |", frame_line]
     lines += ["| XPU  Name        Persistence-M| Bus-Id        Disp.A | Volatile Uncorr. ECC |"]
     lines += ["| Fan  Temp  Perf  Pwr:Usage/Cap|         Memory-Usage | XPU-Util  Compute M. |"]
-    lines += ["|                               |             L3-Usage |            SR-IOV M. |", bar.replace("-", "=").replace("+", "|", 1)]
+    lines += ["|                               |             L3-Usage |            SR-IOV M. |", frame_line.replace("-", "=").replace("+", "|", 1)]
     for position, (name, heat, power, used, total) in enumerate(cards):
         lines.append("| %3d  %-19sN/A   | 0000%s N/A |                    0 |" % (position, name, address(position).upper()))
         lines.append("| N/A   %s  N/A     %s / 400W | %s / %s |      4%%      Default |" % (heat, power, used, total))
-        lines += ["|                               |      0MiB /    96MiB |             Disabled |", bar]
+        lines += ["|                               |      0MiB /    96MiB |             Disabled |", frame_line]
     if end:
         lines += ["+" + "-" * 77 + "+", "| Processes:                                                                  |"]
         lines += ["|  XPU   XI   CI        PID   Type   Process name                  XPU Memory |", "|" + "=" * 77 + "|"]
@@ -201,11 +201,11 @@ def neuron_json(count, **changes):
 
 
 def neuron_table(count, kind="trn2.48xlarge", numa="-1", end=True):
-    bar = "+--------+--------+----------+--------+--------------+------+"
-    lines = ["instance-type: %s" % kind, "instance-id: i-0000000000000000a", bar, "| NEURON | NEURON |  NEURON  | NEURON |     PCI      | NUMA |"]
-    lines += ["| DEVICE | CORES  | CORE IDS | MEMORY |     BDF      | NODE |", bar]
+    frame_line = "+--------+--------+----------+--------+--------------+------+"
+    lines = ["instance-type: %s" % kind, "instance-id: i-0000000000000000a", frame_line, "| NEURON | NEURON |  NEURON  | NEURON |     PCI      | NUMA |"]
+    lines += ["| DEVICE | CORES  | CORE IDS | MEMORY |     BDF      | NODE |", frame_line]
     lines += ["| %-6d | 4      | 0-3      | 96 GB  | %s | %-4s |" % (n, address(n), numa) for n in range(count)]
-    return "\n".join(lines + ([bar] if end else [])) + "\n"
+    return "\n".join(lines + ([frame_line] if end else [])) + "\n"
 
 
 def neuron_files(count, **counters):

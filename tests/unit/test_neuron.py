@@ -67,8 +67,8 @@ def test_numa_of_the_tool_where_pci_does_not_tell_it():
 
 def test_further_processes_of_a_device_have_rows_of_their_own():
     rows = "| 0 | 4 | 96 GB | 0000:30:00.0 | 11 |\n|  |  |  |  | 12 |\n| 1 | 4 | 96 GB | 0000:32:00.0 | NA |\n"
-    bar = "+-----+-----+-----+-----+-----+\n"
+    rule = "+-----+-----+-----+-----+-----+\n"
     head = "| NEURON | NEURON | NEURON | PCI | PID |\n| DEVICE | CORES | MEMORY | BDF |  |\n"
-    section = read({"": bar + head + bar + rows + bar})
+    section = read({"": rule + head + rule + rows + rule})
     assert [device["processes"] for device in section["devices"]] == [2, 0]
     assert section["detection"]["state"] == "ok"
