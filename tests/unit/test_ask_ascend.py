@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import driver_shims
+import jsonschema
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/schemas/slicing.json").read_text())
 OK = {"state": "ok"}
 ON, OFF = "set -t device-share -i 0 -c 0 -d 1", "set -t device-share -i 0 -c 0 -d 0"
 REMEDY = "npu-smi set -t device-share -i 0 -c 0 -d 0"
@@ -41,7 +44,7 @@ def asked(driver, notes, devices=None, recorded=None, deadline=60, **options):
             recorded.append(outer.recording())
     finally:
         host.close()
-    json.dumps(section)
+    jsonschema.validate(json.loads(json.dumps(section)), SCHEMA)
     for row in section["checks"]:
         assert (row["reason"] == "") == (row["state"] == "ok"), row
         assert (row["capability"], row["mode"], row["depth"]) == ("container-share", "sliced", "declared")
