@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: ascend_slicing
 short_description: Ask the driver of Ascend NPUs whether it shares a chip between containers
-version_added: 0.2.0
+version_added: 0.1.0
 description:
   - For each accelerator that M(fleetproof.accelerator.ascend_info) found, tells whether container sharing is on, and where it is off
     whether the driver accepts it, for which it is switched on and off again at once.

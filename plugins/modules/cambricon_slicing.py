@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: cambricon_slicing
 short_description: Ask the driver of Cambricon cards whether it can be switched to sMLU mode
-version_added: 0.2.0
+version_added: 0.1.0
 description:
   - For each accelerator that M(fleetproof.accelerator.cambricon_info) found, tells whether sMLU mode is on, and where it is off
     whether the driver accepts it, for which it is switched on and off again at once.

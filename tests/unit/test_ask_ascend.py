@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 import driver_shims
@@ -331,3 +333,32 @@ def test_one_read_a_card_and_three_calls_for_each_die(tmp_path, notes):
     section = asked(driver, notes, dies)
     assert [row["state"] for row in section["checks"]] == ["ok"] * 4
     assert len(driver.calls("info")) == 2 + 4 and len(driver.calls("set")) == 8
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="entering another root needs root")
+def test_a_mounted_host(tmp_path):
+    """The note lies on the host, also where a link of the host leads to its place, and not here."""
+    root = tmp_path / "host"
+    for program in ("/bin/sh", "/bin/cat"):
+        told = subprocess.run(["ldd", os.path.realpath(program)], capture_output=True, text=True, check=False).stdout
+        for path in [program, *(word for word in told.split() if word.startswith("/"))]:
+            target = root / path.lstrip("/")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(os.path.realpath(path), target)
+    (root / "disk/lib").mkdir(parents=True)
+    (root / "var").symlink_to("/disk")
+    driver_shims.ascend(root / "drv", {"0.0": "False"})
+    tool = root / "usr/local/bin/npu-smi"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(driver_shims.NPU_SMI % "/drv")
+    tool.chmod(0o755)
+    (root / "drv/after_on").write_text("for f in /disk/lib/fleetproof-accelerator/*; do echo $f > /drv/seen; done\n")
+    host = LiveHost(root=str(root))
+    options = {"devices": [driver_shims.npu(0)], "detection": OK, "allow_driver_writes": True}
+    try:
+        row = only(ask.collect(host, ascend_share, options))
+    finally:
+        host.close()
+    assert row["detail"] == "was off, the driver accepted on, put back", row
+    assert (root / "drv/seen").read_text() == "/disk/lib/fleetproof-accelerator/ascend-0-0\n"
+    assert list((root / "disk/lib").iterdir()) == []

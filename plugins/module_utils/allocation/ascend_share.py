@@ -29,10 +29,10 @@ _SHARE = "Device-share Status"
 
 def units(devices):
     """One per die; a card with one chip is its own die."""
-    parents = {device.get("parent") for device in devices}
+    parents = {str(device.get("parent")) for device in devices}
     found = []
     for device in devices:
-        if device.get("kind") not in ("package", "die") or device.get("id") in parents:
+        if device.get("kind") not in ("package", "die") or str(device.get("id")) in parents:
             continue
         extra = device.get("extra") if isinstance(device.get("extra"), dict) else {}
         npu, chip = (extra.get(key) for key in ("npu_id", "chip_id"))
