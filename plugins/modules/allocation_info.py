@@ -113,6 +113,11 @@ sections:
           description: Why there is no row, or no driver to read.
           type: str
           sample: ""
+        missing_mounts:
+          description: What access to the accelerators needs and is not there. Only where the vendor's own count is greater than what was detected.
+          type: list
+          elements: str
+          sample: ["/dev/nvidiactl"]
         sources:
           description: Every call that was made, in order, with its outcome and duration.
           type: list

@@ -95,8 +95,9 @@ def test_a_machine_without_accelerators():
 
 
 def test_the_host_counts_more_than_was_read():
-    check = {"command": "nvidia-smi -L", "accelerators": 8, "detail": "GPU 0: x\nGPU 1: y", "reason": "", "missing_mounts": ["/dev/nvidia1", "the toolkit"]}
-    one = group({"accelerators.nvidia": found(1, host=check), "allocation.nvidia": allocated(row())})
+    check = {"command": "nvidia-smi -L", "accelerators": 8, "detail": "GPU 0: x\nGPU 1: y", "reason": ""}
+    lacking = dict(allocated(), missing_mounts=["/dev/nvidia1", "the toolkit"])
+    one = group({"accelerators.nvidia": found(1, host=check), "allocation.nvidia": lacking})
     assert one["detection"]["state"] == "unavailable" and "8" in one["detection"]["reason"]
     assert one["detection"]["host"] == {
         "command": "nvidia-smi -L", "accelerators": 8, "detail": "GPU 0: x\nGPU 1: y", "missingMounts": ["/dev/nvidia1", "the toolkit"],
@@ -255,9 +256,9 @@ def test_what_fails_and_what_does_not():
 
 
 def test_the_yaml():
-    check = {"command": "nvidia-smi -L", "accelerators": 1, "detail": "GPU 0: x\nGPU 1: y", "reason": "", "missing_mounts": ["/dev/nvidia0"]}
+    check = {"command": "nvidia-smi -L", "accelerators": 1, "detail": "GPU 0: x\nGPU 1: y", "reason": ""}
     hard = row(state="unavailable", reason="no: \u202e 'x' # y\n", command="a &\nb\nwait", evidence="  tenant 1:\n\x1b[0m12\n", detail="yes", depth="measured")
-    document = made({"accelerators.nvidia": found(1, host=check), "allocation.nvidia": allocated(hard)})
+    document = made({"accelerators.nvidia": found(1, host=check), "allocation.nvidia": dict(allocated(hard), missing_mounts=["/dev/nvidia0"])})
     text = dump(document)
     assert yaml.load(text, Loader=yaml.BaseLoader) == yaml.load(yaml.safe_dump(document), Loader=yaml.BaseLoader)
     assert text.startswith(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import access, grants
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 
@@ -50,6 +50,8 @@ def collect(host, manufacturer, found, library_root=""):
         section["note"] = "its accelerators could not be read, so nothing was asked of them"
     elif detection.get("state") == "unavailable":
         section["note"] = "detection is unavailable, so the other questions cannot be answered: %s" % (detection.get("reason") or "no reason given")
+        if access.counts_more(detection, devices):
+            section["missing_mounts"] = access.missing(host, manufacturer)
     else:
         devices = [_tidy(device) for device in devices if isinstance(device, dict)]
         _fill(section, maker, grants.Machine(host, devices, found.get("driver"), library_root))

@@ -160,7 +160,9 @@ def _detection(report, name, status, reason, data):
         host = {"command": HOST_COMMANDS.get(name), "accelerators": 0, "reason": "not run: none on PCI" if measured else "not run"}
     else:
         block, measured = _said(report, name, said), True
-        host = _host(said.get("host"), data) if name in HOST_COMMANDS else {}
+        host = _host(said.get("host")) if name in HOST_COMMANDS else {}
+        mounts = report.get("allocation." + name)[2].get("missing_mounts")
+        host["missingMounts"] = [_line(item) for item in mounts if isinstance(item, str)] if isinstance(mounts, list) else []
     if name in HOST_COMMANDS:
         host["command"] = host.get("command") or HOST_COMMANDS[name]
         block["host"] = {key: host[key] for key in ("command", "accelerators", "detail", "reason", "missingMounts") if host.get(key) not in (None, "", [])}
@@ -201,7 +203,7 @@ def _block(state, count, detail, reason):
     return block
 
 
-def _host(said, data):
+def _host(said):
     if not isinstance(said, dict) or not isinstance(said.get("command"), str):
         return {"accelerators": 0, "reason": "not run: %s" % (_line(_why(said)) or "not told")}
     count = said.get("accelerators")
@@ -209,7 +211,6 @@ def _host(said, data):
     host = {"command": _line(said["command"]), "accelerators": count if known else 0, "detail": _text(said.get("detail")), "reason": _line(said.get("reason"))}
     if not known:
         host["reason"] = host["reason"] or _line(_why(count)) or "not told"
-    host["missingMounts"] = [_line(item) for item in said.get("missing_mounts") or [] if isinstance(item, str)]
     return host
 
 
