@@ -120,6 +120,9 @@ def counts(fleet):
     return {name: int(given.get(name, len(fleet.get(name) or []))) for name in VERDICTS}
 
 
+NOTHING = "nothing to accept"
+
+
 def sentence(fleet):
     """The one-sentence answer."""
     number = counts(fleet)
@@ -128,7 +131,10 @@ def sentence(fleet):
         return "No node was expected: there is nothing to accept"
     nodes = "%d of %s" % (number["rejected"] or number["incomplete"], plural(total, "node"))
     if total == 1:
-        name = next(iter(fleet.get("verdicts") or [{}])).get("node", "")
+        only = next(iter(fleet.get("verdicts") or [{}]))
+        name = only.get("node", "")
+        if words((only.get("reasons") or [""])[0]).startswith(NOTHING):
+            return "%s on %s: no accelerator is expected there and none was found" % (NOTHING.capitalize(), visible(name, 80))
         verdict = next(key for key in VERDICTS if number[key])
         return "The one expected node, %s, is %s" % (visible(name, 80), VERDICT_WORDS[verdict])
     if number["rejected"]:

@@ -14,6 +14,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
 )
 
+_NOTHING = "no accelerator is expected on this node"
+
 
 @rule(
     id="time-synchronized",
@@ -46,6 +48,8 @@ def time_synchronized(view, p):
     parameters={"least_gib": Parameter("number", 32, "GiB", "suite: Primus: memlock of at least 32 GiB")},
 )
 def memlock_limit(view, p):
+    if view.policy.nothing_expected:
+        return not_applicable(_NOTHING)
     soft = view.section("host").fact("limits", "memlock_soft")
     if soft == "unlimited":
         return PASSED
@@ -65,6 +69,8 @@ def memlock_limit(view, p):
     remedy="Set transparent_hugepage to madvise or always, unless the site turned it off on purpose.",
 )
 def huge_pages(view, p):
+    if view.policy.nothing_expected:
+        return not_applicable(_NOTHING)
     mode = view.section("host").word("huge_pages", "transparent")
     if mode == "never":
         return found("Transparent huge pages are off", mode, expectation("madvise or always", origin="our choice: loaders of large models profit"))
