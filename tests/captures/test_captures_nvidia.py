@@ -11,28 +11,27 @@ import nvidia_samples as samples
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia, nvidia_smi
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
+from nvidia_text_captures import CHECKS as TEXT_CHECKS
+from nvidia_text_captures import clean, found
 
-# By the beginning of the file's name; the longest that fits counts.
+# By the beginning of the file's name; the longest that fits counts. Nothing of the reader of a node asks these.
 NOT_READ = {
-    "conf-compute-f-on": "nvidia-smi conf-compute -f",
-    "dcgmi-diag-": "dcgmi diag",
-    "dcgmi-discovery-l-": "dcgmi discovery -l",
-    "dcgmi-nvlink-e-": "dcgmi nvlink -e",
-    "dcgmi-topo-": "dcgmi topo",
-    "dcgmi-v-3.1.8": "dcgmi -v",
-    "fabricmanager-journal-": "journalctl -u nvidia-fabricmanager",
-    "fabricmanager-log-": "/var/log/fabricmanager.log",
-    "fabricmanager-status-": "systemctl status nvidia-fabricmanager",
-    "mig-lgi-": "nvidia-smi mig -lgi",
-    "mig-lgip-": "nvidia-smi mig -lgip",
-    "nvbandwidth-": "nvbandwidth",
-    "nvlink-e-": "nvidia-smi nvlink -e",
-    "pmon-": "nvidia-smi pmon",
-    "proc-driver-nvidia-params-": "/proc/driver/nvidia/params",
-    "q-": "nvidia-smi -q (the reader asks for -q -x)",
-    "query-": "nvidia-smi --query-gpu and --query-compute-apps (the reader asks for -q -x)",
-    "table-": "nvidia-smi (the default view)",
-    "topo-": "nvidia-smi topo",
+    "conf-compute-f-on": "nvidia-smi conf-compute -f: confidential computing is a question of device health",
+    "dcgmi-diag-": "dcgmi diag: a test that runs for minutes, not a question to a node",
+    "dcgmi-discovery-l-": "dcgmi discovery -l: DCGM lists what NVML does",
+    "dcgmi-nvlink-e-": "dcgmi nvlink -e: error counters of links are a question of device health",
+    "dcgmi-topo-": "dcgmi topo: paths between devices",
+    "dcgmi-v-3.1.8": "dcgmi -v: versions of services",
+    "fabricmanager-journal-": "journalctl -u nvidia-fabricmanager: services",
+    "fabricmanager-log-": "/var/log/fabricmanager.log: services",
+    "fabricmanager-status-": "systemctl status nvidia-fabricmanager: services",
+    "mig-lgi-": "nvidia-smi mig -lgi: -q -x, -q and -L list the devices that can be used",
+    "nvbandwidth-": "nvbandwidth: a measurement",
+    "nvlink-e-": "nvidia-smi nvlink -e: error counters of links are a question of device health",
+    "pmon-": "nvidia-smi pmon: samples over time",
+    "proc-driver-nvidia-params-": "/proc/driver/nvidia/params: settings of the module are a question of device health",
+    "query-": "nvidia-smi --query-gpu and --query-compute-apps: -q -x, -q and the table tell the same",
+    "topo-": "nvidia-smi topo: paths between devices",
 }
 # Several files of one kind are named in full, so that a new one of the kind is noticed.
 NOT_READ_FILES = [
@@ -56,43 +55,13 @@ NOT_READ_FILES = [
     "fabricmanager-status-active-nonfatal-22013-590.txt",
     "mig-lgi-a100-3x2g.txt",
     "mig-lgi-a100-7x1g.txt",
-    "mig-lgip-4xh100-session.txt",
     "nvbandwidth-gh200-v0.6.txt",
     "nvlink-e-h100-elided.txt",
     "pmon-8gpu-sm99-hang-590.txt",
     "proc-driver-nvidia-params-h100-580-open.txt",
-    "q-a100-remap-pending-correctable-510.txt",
-    "q-ecc-sram-uncorrectable.txt",
-    "q-fabric-in-progress.txt",
-    "q-h100-mig4-590.txt",
-    "q-h100-sxm-590.txt",
-    "q-h200-590.txt",
-    "q-l40s-595.txt",
-    "q-page-retirement-8gpu-bad-535.txt",
-    "q-rtx4080s-idle-pcie-gen1-595.txt",
     "query-compute-apps-h200-590.csv",
     "query-gpu-h200-590-all-fields.csv",
     "query-requires-reset-mixed.csv",
-    "table-4xa800-525.txt",
-    "table-610-gpu1-handle-lost-first-line.txt",
-    "table-8xa40-gpu4-err-fragment.txt",
-    "table-8xa800-mig-pending-525.txt",
-    "table-8xh800-ecc-off-525.txt",
-    "table-a100-gpu5-err-fragment.txt",
-    "table-a100-mig-enabled-no-devices-450.txt",
-    "table-h100-580.txt",
-    "table-h100-mig4-590.txt",
-    "table-h100-sxm-590.txt",
-    "table-h200-mig5-shared-gi-590.txt",
-    "table-l40s-595.txt",
-    "table-orin-540-driver-na.txt",
-    "table-orin-540.txt",
-    "table-p100-inforom-corrupted-470.txt",
-    "table-rtx2080s-610-kmd-version.txt",
-    "table-rtx2080s-windows-wddm-591.txt",
-    "table-t4-510-defaulted-container-noise.txt",
-    "table-thor-580.txt",
-    "table-v100-hami-vgpu-noise-550.txt",
     "topo-m-2gpu-nv2.txt",
     "topo-m-2gpu-phb.txt",
     "topo-m-8xa100-nv12-narrow.txt",
@@ -107,20 +76,6 @@ NOT_READ_FILES = [
 
 def by_xml(text, rc=0, count=0, **more):
     return nvidia.collect(samples.machine(samples.xml(text, rc=rc), count=count, **more))
-
-
-def found(section, count, detail, driver):
-    assert section["detection"]["state"] == "ok" and section["detection"]["accelerators"] == count
-    assert section["detection"]["detail"] == detail
-    assert section["driver"]["version"] == driver if driver else is_unknown(section["driver"]["version"])
-    return [d for d in section["devices"] if d["kind"] == "package"]
-
-
-def clean(card):
-    """ECC on and nothing counted, nothing remapped."""
-    assert card["ecc"]["mode"] == "enabled" and card["ecc"]["uncorrected_volatile"] == card["ecc"]["uncorrected_aggregate"] == 0
-    assert card["ecc"]["corrected_volatile"] == card["ecc"]["corrected_aggregate"] == 0
-    assert card["row_remap"] == {"corrected": 0, "uncorrected": 0, "pending": False, "failed": False}
 
 
 def b200(text):
@@ -227,6 +182,7 @@ def rtx4090(text):
     assert card["ecc"]["mode"] == "disabled" and card["extra"]["ecc_pending"] is False
     assert card["row_remap"] == {"corrected": 0, "uncorrected": 0, "pending": False, "failed": False}
     assert (card["pcie"]["generation_current"], card["pcie"]["generation_max"]) == (1, 3)
+    assert card["power_w"] == {"draw": 26.84, "limit": 450.0, "limit_default": 450.0}
 
 
 def rtxpro6000(text):
@@ -343,6 +299,7 @@ def open_module(text):
 
 
 CHECKS = {
+    **TEXT_CHECKS,
     "L-8xquadro-rtx8000.txt": list_8x,
     "L-empty-uuid.txt": list_empty_uuid,
     "L-h100-mig4-590.txt": list_mig("3g.40gb", "2g.20gb", "1g.10gb", "1g.10gb"),
@@ -389,7 +346,7 @@ def test_every_capture_has_an_entry(captures):
             row["path"].partition("/")[2] for row in csv.DictReader(index, delimiter="\t", quoting=csv.QUOTE_NONE) if row["path"].startswith("nvidia-smi/")
         }
     lying = {path.name for path in (captures / "nvidia-smi").iterdir()}
-    assert listed | lying == set(CHECKS) | set(NOT_READ_FILES)
+    assert listed | lying == {*CHECKS, *NOT_READ_FILES}
     assert not set(CHECKS) & set(NOT_READ_FILES)
     assert all(any(name.startswith(kind) for kind in NOT_READ) for name in NOT_READ_FILES)
 
@@ -398,6 +355,7 @@ def test_every_capture_has_an_entry(captures):
 def test_a_capture_that_is_not_read_is_not_taken_for_an_answer(captures, name):
     """The output of another command in the place of ours: no card, no exception, never a healthy node."""
     text = (captures / "nvidia-smi" / name).read_text(errors="replace")
-    section = by_xml(text, count=1)
+    commands = [samples.run(*words.split(), stdout=text) for words in ("-q -x", "-q", "", "-L")]
+    section = nvidia.collect(samples.machine(*commands, count=1))
     assert section["detection"]["state"] == "unavailable"
-    assert all(d["health"].get("state") == "lost" for d in section["devices"])
+    assert all(is_unknown(d["health"]) or d["health"]["state"] == "lost" for d in section["devices"])

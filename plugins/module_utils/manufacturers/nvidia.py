@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""NVIDIA: NVML when nvidia-ml-py is there and works, else nvidia-smi -q -x; one normalization for both.
+"""NVIDIA: NVML when nvidia-ml-py is there and works, else nvidia-smi -q -x, else its text; one normalization for all.
 
 nvidia-smi and NVML contend for the driver's locks: calls are made one after the other, each for all cards.
 """
@@ -25,7 +25,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 )
 
 MANUFACTURER = "nvidia"
-XML, LIST, NVLINK = ["nvidia-smi", "-q", "-x"], ["nvidia-smi", "-L"], ["nvidia-smi", "nvlink", "-s"]
+XML, TEXT, TABLE, LIST, NVLINK = (["nvidia-smi", *words.split()] for words in ("-q -x", "-q", "", "-L", "nvlink -s"))
 # The first call initializes every card when persistence is off, one after the other.
 TIMEOUT_NVML, TIMEOUT_LOG, TIMEOUT_SHORT = 30, 45, 20
 
@@ -65,7 +65,7 @@ def _word(text):
 
 def _value(raw, place, kind, branch=None):
     if isinstance(raw, dict):
-        return _error(raw, place)
+        return raw if is_unknown(raw) else _error(raw, place)
     if raw is None and branch is not None and branch < _SINCE.get(place, 0):
         return not_applicable("%s: driver branch %d does not tell" % (place, branch))
     if isinstance(raw, int) and kind in "wt":
@@ -138,6 +138,7 @@ def _health(raw, told):
         (any(_LOST.search(t) for t in texts), "lost", "GPU is lost"),
         (any(isinstance(v, dict) and v.get("error") == 15 for v in raw.values()), "lost", "GPU is lost"),
         (any("requires reset" in t.lower() for t in texts), "failed", "GPU requires reset"),
+        (str(raw.get("name")).startswith("ERR!"), "failed", "nvidia-smi prints ERR! for the name"),
         (told["row_remap"]["failed"] is True, "failed", "row remapping failed"),
         (is_known(recovery) and recovery != "none", "failed", "recovery action: %s" % recovery),
         ("inforom_corrupted" in raw, "degraded", "infoROM is corrupted"),
@@ -190,7 +191,7 @@ def _ask_nvlink(host, cards, sources):
     for index, raw in enumerate(cards):
         if "handle" in raw:
             links[index] = unknown(raw["handle"])
-        elif raw.get("partition.enabled") == "Enabled" or _NO_NVLINK.search(raw.get("name") or ""):
+        elif raw.get("partition.enabled") == "Enabled" or _NO_NVLINK.search(str(raw.get("name"))):
             links[index] = not_applicable("NVLink: none on this part, or not told in MIG mode")
     if len(links) < len(cards):
         command = host.run(NVLINK, timeout=TIMEOUT_SHORT)
@@ -307,14 +308,36 @@ def _from_nvml(host, sources):
 
 
 def _from_smi(host, sources):
-    """The same from nvidia-smi -q -x."""
+    """The same from nvidia-smi: -q -x, or what tells less where that is not understood."""
     command = host.run(XML, timeout=TIMEOUT_LOG)
+    first = _understood(command, smi.parse_xml(command.stdout), sources)
+    # without NVML, without an answer in time, or where the program may not be run, it has nothing else to say
+    final = command.status not in ("ok", "signaled", "overflow") or "failed to initialize nvml" in (command.stdout + command.stderr).lower()
+    if first[2] and first[2][0] == smi.OTHER and not final:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_q_text, nvidia_table
+
+        for argv, parse in ((TEXT, nvidia_q_text.parse), (TABLE, nvidia_table.parse), (LIST, nvidia_table.by_list)):
+            command = host.run(argv, timeout=TIMEOUT_SHORT)
+            told = _understood(command, parse(command.stdout), sources)
+            if told[0]:
+                told[1]["instead"] = "%s; read with %s instead" % (first[2][1], command.subject)
+                if argv is not TEXT:
+                    told[1]["listing"] = listing = command if argv is LIST else host.run(LIST, timeout=TIMEOUT_SHORT)
+                    nvidia_table.complete(told[0], smi.parse_list(listing.stdout))
+                    sources += [] if argv is LIST else [report.source(listing)]
+                return told
+            if command.status == "timeout":
+                break
+    return first
+
+
+def _understood(command, log, sources):
+    """(cards or None, system, (kind, reason) or None) of one call."""
     sources.append(report.source(command))
     said = command.stdout + "\n" + command.stderr
-    log = smi.parse_xml(command.stdout)
     cards = _cards(log, said)
     driver = log.top.get("driver_version")
-    system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject}
+    system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject, "argv": command.argv}
     system["attached"] = report.quantity(log.top.get("attached_gpus"), "attached_gpus")
     # nvidia-smi answers only when library and module are of one version
     found = re.search(r"NVML library version: (\S+)", said)
@@ -338,6 +361,10 @@ def _cards(log, said):
         raw = smi.pick(flat, smi.SPEC)
         raw.setdefault("identity.pci", flat["id"] or None)
         raw.update(reasons=flat["reasons"], mig=[smi.pick(part, smi.MIG_SPEC) for part in flat["mig"]])
+        if "index" in flat:
+            raw["index"] = flat["index"]
+        if "hami-core" in said.lower():
+            raw["memory_mib"] = unknown("HAMi-core shows its limit in place of the memory: %s" % raw.get("memory_mib"))
         if report.normalize_pci(raw["identity.pci"]) in corrupted:
             raw["inforom_corrupted"] = "yes"
         cards.append(raw)
@@ -350,7 +377,7 @@ def _cards(log, said):
 
 def _cross_check(system, listing):
     """The `host` block: an independent count. listing: nvidia-smi -L, asked when NVML was the source."""
-    if listing is None:
+    if listing is None or listing.argv == system.get("argv"):
         attached = system.get("attached")
         return {"command": system["source"], "accelerators": attached, "detail": "the devices were read with this tool itself", "reason": why(attached)}
     count = len(smi.parse_list(listing.stdout))
@@ -378,18 +405,20 @@ def collect(host, pci=None):
             failures.append(failed)
         elif failures[0][0] != smi.MISSING:
             notes.append("%s; read with nvidia-smi instead" % failures[0][1])
+    notes += [system["instead"]] if "instead" in system else []
 
-    listing = None
-    if cards is not None and (by_nvml or any(raw.get("mig") for raw in cards)):
+    listing = system.get("listing")
+    if not listing and cards is not None and (by_nvml or any(raw.get("mig") for raw in cards)):
         listing = host.run(LIST, timeout=TIMEOUT_SHORT)
         sources.append(report.source(listing))
     listed = {card["index"]: card["mig"] for card in smi.parse_list(listing.stdout)} if listing else {}
-    links = _ask_nvlink(host, cards, sources) if cards and not by_nvml else {}
+    links = _ask_nvlink(host, cards, sources) if cards and not by_nvml and system.get("argv") != LIST else {}
     found = re.match(r"(\d{3,4})\.", str(system.get("driver_version")))
     branch = int(found.group(1)) if found and not by_nvml else None
     devices = []
-    for index, raw in enumerate(cards or []):
-        devices.append(_device(index, raw, links.get(index), machine, branch))
+    for place, raw in enumerate(cards or []):
+        index = place if by_nvml else raw.get("index", place)
+        devices.append(_device(index, raw, links.get(place, None if by_nvml else unknown("NVLink: not asked")), machine, branch))
         devices += [_partition(devices[-1]["id"], part, listed.get(index, {})) for part in raw.get("mig") or []]
     report.mark_duplicates(devices)
 
@@ -398,7 +427,7 @@ def collect(host, pci=None):
         told = [reason for kind, reason in failures if kind != smi.MISSING] or [reason for _kind, reason in failures]
         read_failed = "; ".join(dict.fromkeys(told))
     else:
-        cross = _cross_check(system, listing if by_nvml else None)
+        cross = _cross_check(system, listing if by_nvml or "listing" in system else None)
     absent = cards is None and all(kind in (smi.MISSING, smi.NOT_LOADED) for kind, _reason in failures)
     block = report.detection(MANUFACTURER, devices, read_failed, pci, cross, not_installed=absent)
     excluded = machine.excluded() if block["state"] == "unavailable" and (cards is None or (isinstance(pci, list) and len(pci) > len(cards))) else []

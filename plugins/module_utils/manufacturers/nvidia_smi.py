@@ -31,7 +31,7 @@ temperature_c.memory C memory_temp
 temperature_c.limit_core C gpu_temp_slow_threshold
 temperature_c.limit_memory C gpu_temp_max_mem_threshold
 temperature_c.margin_core C gpu_temp_tlimit
-power_w.draw W gpu_power_readings/average_power_draw gpu_power_readings/instant_power_draw power_readings/power_draw
+power_w.draw W gpu_power_readings/average_power_draw gpu_power_readings/instant_power_draw gpu_power_readings/power_draw power_readings/power_draw
 power_w.limit W gpu_power_readings/current_power_limit power_readings/power_limit
 power_w.limit_default W gpu_power_readings/default_power_limit power_readings/default_power_limit
 pcie.generation_current n current_link_gen
