@@ -29,7 +29,7 @@ def run_info(collect):
 
 def run_found(collect, options):
     """main() of a module that goes on from what <manufacturer>_info found. collect(host, its options)."""
-    _run(collect, dict(OPTIONS, **dict.fromkeys(("devices", "detection", "driver"), {"type": "raw"}), **options))
+    _run(collect, dict(OPTIONS, **{key: {"type": "raw"} for key in ("devices", "detection", "driver")}, **options))
 
 
 def _run(collect, options):

@@ -57,65 +57,62 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was asked, one dictionary per section.
+  description:
+    - What was asked. One key, C(slicing.cambricon), whose value has the keys below.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    slicing.cambricon:
-      description: What the driver answered.
-      type: dict
-      contains:
-        manufacturer:
-          description: Always V(cambricon).
-          type: str
-          sample: cambricon
-        timestamp:
-          description: The node's clock when it was asked, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        checks:
-          description: Rows C(smlu-mode) of the preflight document. Depth is C(declared), also where the driver was asked.
-          type: list
-          elements: dict
-          sample:
-            - accelerator: "cambricon:0"
-              capability: smlu-mode
-              mode: sliced
-              state: ok
-              depth: declared
-              detail: was off, the driver accepted on, put back
-              reason: ""
-              command: cnmon set -c 0 -smlu on && cnmon set -c 0 -smlu off
-              evidence: "exit 0"
-        asked:
-          description: The accelerators whose driver was asked.
-          type: list
-          elements: str
-          sample: ["cambricon:0"]
-        would_ask:
-          description: The commands that were withheld, C(on) and C(off) of each.
-          type: list
-          elements: dict
-          sample: []
-        left_on:
-          description:
-            - Modes that are on and should not be, each with C(accelerator), C(reason), C(since), the C(command) that puts it back and the C(path) of its note.
-          type: list
-          elements: dict
-          sample: []
-        changed:
-          description: Whether a driver was asked, or would have been in check mode.
-          type: bool
-          sample: true
-        note:
-          description: Why nothing was asked.
-          type: str
-          sample: ""
-        sources:
-          description: Every question that was put to the tool or library, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample: []
+    manufacturer:
+      description: Always V(cambricon).
+      type: str
+      sample: cambricon
+    timestamp:
+      description: The node's clock when it was asked, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    checks:
+      description: Rows C(smlu-mode) of the preflight document. Depth is C(declared), also where the driver was asked.
+      type: list
+      elements: dict
+      sample:
+        - accelerator: "cambricon:0"
+          capability: smlu-mode
+          mode: sliced
+          state: ok
+          depth: declared
+          detail: was off, the driver accepted on, put back
+          reason: ""
+          command: cnmon set -c 0 -smlu on && cnmon set -c 0 -smlu off
+          evidence: "exit 0"
+    asked:
+      description: The accelerators whose driver was asked.
+      type: list
+      elements: str
+      sample: ["cambricon:0"]
+    would_ask:
+      description: The commands that were withheld, C(on) and C(off) of each.
+      type: list
+      elements: dict
+      sample: []
+    left_on:
+      description:
+        - Modes that are on and should not be, each with C(accelerator), C(reason), C(since), the C(command) that puts it back and the C(path) of its note.
+      type: list
+      elements: dict
+      sample: []
+    changed:
+      description: Whether a driver was asked, or would have been in check mode.
+      type: bool
+      sample: true
+    note:
+      description: Why nothing was asked.
+      type: str
+      sample: ""
+    sources:
+      description: Every question that was put to the tool or library, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample: []
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

@@ -69,7 +69,11 @@ class _Replay:
     def end(self):
         """Nothing is held."""
 
-    keep = forget = lambda self, key, note=None: None
+    def keep(self, key, note):
+        return ""
+
+    def forget(self, key):
+        return ""
 
     def switch(self, key, note, on, off, refused, stdin=None):
         first = self.host.run(on, stdin=stdin)
@@ -144,7 +148,7 @@ class _Live:
             return error.strerror
         return ""
 
-    def forget(self, key, note=None):
+    def forget(self, key):
         try:
             os.unlink(key, dir_fd=self._directory)
         except OSError as error:
