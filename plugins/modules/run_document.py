@@ -73,13 +73,13 @@ msg:
 run_directory:
   description: Directory of the run.
   returned: success
-  type: path
+  type: str
   sample: /srv/acceptance/runs/20261129T170000Z-4f1c
 files:
   description: The documents written.
   returned: success
   type: list
-  elements: path
+  elements: str
   sample: ["/srv/acceptance/documents/gpu-a01.yml"]
 document:
   description: The document, where there is one node; empty where there are several.

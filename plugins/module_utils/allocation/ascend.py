@@ -36,7 +36,7 @@ def capability(machine, device):
         return grants.UNKNOWN, "its family is not known: %s" % why(grants.extra(device, "family"))
     if fam not in CANN:
         return grants.NONE, "no slicing library for family %s" % fam
-    first = str(version).split(".")[0] if is_known(version) else ""
+    first = str(version).split(".", 1)[0] if is_known(version) else ""
     if not first.isdigit():
         absent = isinstance(version, dict) and "not_applicable" in version
         return (grants.NONE if absent else grants.UNKNOWN), "CANN: %s" % (why(version) or "version %r" % (version,))

@@ -93,7 +93,7 @@ class Machine:
     def major(self, what):
         """The first number of the runtime's version."""
         version = self.driver.get("runtime_version")
-        first = str(version).split(".")[0] if is_known(version) else ""
+        first = str(version).split(".", 1)[0] if is_known(version) else ""
         if not first.isdigit():
             raise Refused("the version of %s is not known: %s" % (what, why(version) or version))
         return int(first)
