@@ -10,52 +10,42 @@ import json
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, amd_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, amd_smi, amd_text
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 
 KERNEL = "read by kernel_events"
+VIEW = "amd-smi (default view): the questions of its words tell the same"
+SAMPLES = "amd-smi monitor: samples over time; amd-smi metric tells the same"
 NOT_READ = {
-    "amdgpu-firmware-info-debugfs.txt": "/sys/kernel/debug/dri/N/amdgpu_firmware_info",
-    "amdsmi-bad-pages-none-rocm62.txt": "amd-smi bad-pages (text)",
-    "amdsmi-default-flattened-whitespace.txt": "amd-smi (default view)",
-    "amdsmi-default-mi300x-dpx-rocm702-excerpt.txt": "amd-smi (default view)",
-    "amdsmi-default-mi325x-rocm72.txt": "amd-smi (default view)",
-    "amdsmi-default-mi355x-x8-rocm711.txt": "amd-smi (default view)",
-    "amdsmi-list-kfd-rocm63.txt": "amd-smi list (text)",
-    "amdsmi-metric-P-rocm61.txt": "amd-smi metric -P (text)",
-    "amdsmi-metric-baseboard-rocm71.txt": "amd-smi metric -b (text)",
-    "amdsmi-metric-pcie-rocm63.txt": "amd-smi metric --pcie (text)",
-    "amdsmi-metric-power-rocm612.txt": "amd-smi metric --power (text)",
-    "amdsmi-metric-throttle-rocm63.txt": "amd-smi metric --throttle (text)",
-    "amdsmi-monitor-ptv-cpx32-rocm63.txt": "amd-smi monitor -p -t -v",
-    "amdsmi-monitor-putm-mi300x-rocm62.txt": "amd-smi monitor -putm",
-    "amdsmi-monitor-q-rocm62.txt": "amd-smi monitor -q",
-    "amdsmi-partition-fixed-rocm64-excerpt.txt": "amd-smi partition",
-    "amdsmi-partition-na-rocm63.txt": "amd-smi partition",
-    "amdsmi-process-csv-rocm62.txt": "amd-smi process --csv",
-    "amdsmi-static-mi300a-x4-rocm62.txt": "amd-smi static (text)",
-    "amdsmi-static-mi350x-rocm72-excerpt.txt": "amd-smi static (text)",
-    "amdsmi-static-partition-accelerator-rocm642.txt": "amd-smi static --partition (text)",
-    "amdsmi-static-partition-cpx-nps4-rocm63.txt": "amd-smi static --partition (text)",
-    "amdsmi-topology-json-old-rocm611.json": "amd-smi topology --json",
-    "amdsmi-topology-json-single.json": "amd-smi topology --json",
-    "amdsmi-topology-mi300x-rocm61.txt": "amd-smi topology (text)",
-    "amdsmi-xgmi-rocm61.txt": "amd-smi xgmi (text)",
+    "amdgpu-firmware-info-debugfs.txt": "/sys/kernel/debug/dri/N/amdgpu_firmware_info: amd-smi firmware and rocm-smi -a tell the same",
+    "amdsmi-default-flattened-whitespace.txt": VIEW,
+    "amdsmi-default-mi300x-dpx-rocm702-excerpt.txt": VIEW,
+    "amdsmi-default-mi325x-rocm72.txt": VIEW,
+    "amdsmi-default-mi355x-x8-rocm711.txt": VIEW,
+    "amdsmi-monitor-ptv-cpx32-rocm63.txt": SAMPLES,
+    "amdsmi-monitor-putm-mi300x-rocm62.txt": SAMPLES,
+    "amdsmi-monitor-q-rocm62.txt": SAMPLES,
+    "amdsmi-partition-fixed-rocm64-excerpt.txt": "amd-smi partition: amd-smi static and the driver's files tell the same",
+    "amdsmi-partition-na-rocm63.txt": "amd-smi partition: amd-smi static and the driver's files tell the same",
+    "amdsmi-process-csv-rocm62.txt": "amd-smi process --csv: the JSON or the text is read",
+    "amdsmi-topology-json-old-rocm611.json": "amd-smi topology: paths between devices",
+    "amdsmi-topology-json-single.json": "amd-smi topology: paths between devices",
+    "amdsmi-topology-mi300x-rocm61.txt": "amd-smi topology: paths between devices",
     "dmesg-gpu-reset-ok-igpu.txt": KERNEL,
     "dmesg-mailbox-vf-not-ready.txt": KERNEL,
     "dmesg-mes-failed-7900xtx.txt": KERNEL,
     "dmesg-ras-athub-mi300x.txt": KERNEL,
     "dmesg-ras-athub-mi50-reset.txt": KERNEL,
     "dmesg-ras-umc-bogus-1048560.txt": KERNEL,
-    "hwloc-lstopo-vega20-rsmi.txt": "lstopo",
-    "lspci-PP-mi300xx8.txt": "lspci",
-    "rocm-smi-concise-mi210x8-rocm60.txt": "rocm-smi (concise view)",
-    "rocm-smi-concise-mi300ax4-rocm64.txt": "rocm-smi (concise view)",
-    "rocm-smi-showproductname-sriov-mi300x.txt": "rocm-smi --showproductname",
-    "rocm-smi-showtoponuma-mi210x8.txt": "rocm-smi --showtoponuma",
-    "rocm-smi-topo-mi250x8-excerpt.txt": "rocm-smi --showtopo",
-    "rocminfo-mi300x-snippet.txt": "rocminfo",
+    "hwloc-lstopo-vega20-rsmi.txt": "lstopo: not the vendor's",
+    "lspci-PP-mi300xx8.txt": "lspci: PCI is read from /sys",
+    "rocm-smi-concise-mi210x8-rocm60.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
+    "rocm-smi-concise-mi300ax4-rocm64.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
+    "rocm-smi-showproductname-sriov-mi300x.txt": "rocm-smi --showproductname: rocm-smi -a --json tells the same",
+    "rocm-smi-showtoponuma-mi210x8.txt": "rocm-smi --showtoponuma: rocm-smi -a --json tells the same",
+    "rocm-smi-topo-mi250x8-excerpt.txt": "rocm-smi --showtopo: paths between devices",
+    "rocminfo-mi300x-snippet.txt": "rocminfo: the runtime's own list, which amd-smi and KFD tell",
 }
 # rocm-smi -a --json: model, GiB or exact MiB of memory, core, memory and edge temperatures, power, cap, addresses, driver
 ROCM = {
@@ -76,6 +66,18 @@ ROCM = {
     "rocm-smi-showallinfo-json-rx6600.json": ("Navi 23 [Radeon RX 6600/6600 XT/6600M]", None, [None], [None], [None], [None], None, ["0b"], None),
 }  # fmt: skip
 OTHERS = {
+    "amdsmi-bad-pages-none-rocm62.txt",
+    "amdsmi-list-kfd-rocm63.txt",
+    "amdsmi-metric-P-rocm61.txt",
+    "amdsmi-metric-baseboard-rocm71.txt",
+    "amdsmi-metric-pcie-rocm63.txt",
+    "amdsmi-metric-power-rocm612.txt",
+    "amdsmi-metric-throttle-rocm63.txt",
+    "amdsmi-static-mi300a-x4-rocm62.txt",
+    "amdsmi-static-mi350x-rocm72-excerpt.txt",
+    "amdsmi-static-partition-accelerator-rocm642.txt",
+    "amdsmi-static-partition-cpx-nps4-rocm63.txt",
+    "amdsmi-xgmi-rocm61.txt",
     "amdsmi-metric-json-rx6600.json",
     "amdsmi-metric-p-json-rocm61.json",
     "amdsmi-monitor-guest-error-rocm70.txt",
@@ -261,3 +263,109 @@ def test_memory_of_a_partition(captures, read):
     pci = [{"address": "0000:05:00.0", "role": "accelerator", "driver": "amdgpu", "model": "MI300X"}]
     devices = read({"amd-smi version --json": {"missing": True}, "rocm-smi -a --json": {"missing": True}}, files, pci)["devices"]
     assert [d["memory_mib"] for d in devices] == [196592] + [24574] * 8
+
+
+NO_JSON = {"rc": 2, "stderr": "amd-smi: error: unrecognized arguments: --json\n"}
+
+
+@pytest.fixture
+def by_text(read):
+    """by_text(word=capture, ...): the section of a node whose amd-smi knows no --json."""
+
+    def section(files=None, pci=None, **answers):
+        commands = {"amd-smi version --json": NO_JSON, "amd-smi list --json": NO_JSON, "amd-smi static --json": NO_JSON, "amd-smi version": {"stdout": "-"}}
+        for word, name in answers.items():
+            commands["amd-smi %s --json" % word.replace("_", "-")] = NO_JSON
+            commands["amd-smi %s" % word.replace("_", "-")] = name
+        return read(commands, files, pci)
+
+    return section
+
+
+def test_static_as_text(by_text):
+    section = by_text(static="amdsmi-static-mi300a-x4-rocm62.txt", version="amdsmi-version-rocm640-long-driver.txt")
+    assert section["detection"]["state"] == "ok" and section["detection"]["accelerators"] == 4 and section["detection"]["detail"] == "MI300A x4"
+    assert [d["identity"]["pci"]["value"] for d in section["devices"]] == ["000%d:01:00.0" % n for n in range(4)]
+    assert [d["numa_node"] for d in section["devices"]] == [0, 1, 2, 3]
+    for device in section["devices"]:
+        assert (device["name"], device["kind"], device["memory_mib"], device["extra"]["pci_device"]) == ("MI300A", "package", 64289, "0x74a0")
+        assert (device["power_w"]["limit"], device["temperature_c"]["limit_core"], device["temperature_c"]["limit_memory"]) == (550, 100, 105)
+        assert (device["pcie"]["generation_max"], device["pcie"]["width_max"], device["ecc"]["mode"]) == (5, 16, "disabled")
+        assert (device["partition"]["enabled"], device["partition"]["profile"], device["partition"]["memory_profile"]) == (False, "SPX", "NPS1")
+        assert device["identity"]["uuid"]["quality"] == "good" and is_unknown(device["identity"]["serial"]["value"])
+        assert is_unknown(device["temperature_c"]["core"]) and is_unknown(device["ecc"]["uncorrected_volatile"]) and is_unknown(device["firmware"]["vbios"])
+    assert is_not_applicable(section["driver"]["version"])  # that of a kernel
+    driver = section["driver"]
+    assert (driver["tool_version"], driver["library_version"], driver["runtime_version"]) == ("25.3.0+ede62f2", "25.3.0", "6.4.0")
+
+
+def test_an_excerpt_of_static(by_text):
+    cards = [{"address": "0000:%02x:00.0" % (5 + 16 * n), "role": "accelerator", "driver": "amdgpu"} for n in range(8)]
+    section = by_text(static="amdsmi-static-mi350x-rocm72-excerpt.txt", pci=cards)
+    assert section["detection"]["state"] == "unavailable" and "PCI shows 8, the tool 1" in section["detection"]["reason"]
+    (device,) = section["devices"]
+    assert (device["name"], device["extra"]["pci_device"], device["extra"]["gfx_version"]) == ("AMD Instinct MI350X", "0x75a0", "gfx950")
+    assert device["identity"]["pci"]["value"] == "0000:05:00.0" and device["identity"]["slot"]["value"] == "OAM 6"
+    assert device["firmware"]["vbios"] == "00154951" and section["driver"]["version"] == "6.18.3"
+    assert all(is_unknown(device["identity"][key]["value"]) for key in ("uuid", "serial")) and is_unknown(device["memory_mib"])
+    assert is_unknown(device["health"]) or is_not_applicable(device["health"])
+
+
+def test_list_as_text(by_text):
+    section = by_text(list="amdsmi-list-kfd-rocm63.txt")
+    assert [d["identity"]["pci"]["value"] for d in section["devices"]] == ["0000:23:00.0", "0000:26:00.0"]
+    assert [d["extra"]["kfd_node"] for d in section["devices"]] == [1, 2] and {d["identity"]["uuid"]["quality"] for d in section["devices"]} <= {
+        "unread",
+        "absent",
+    }
+    assert section["detection"]["state"] == "unavailable"  # what names them did not answer
+
+
+def metric(by_text, name, **more):
+    return by_text(list="amdsmi-list-kfd-rocm63.txt", metric=name, **more)["devices"]
+
+
+def test_metric_as_text(by_text):
+    (first, second) = metric(by_text, "amdsmi-metric-P-rocm61.txt")
+    assert (first["pcie"]["width_current"], first["pcie"]["generation_current"], first["pcie"]["replay_count"]) == (16, 4, 0)
+    assert is_unknown(second["pcie"]["width_current"])
+    for device in metric(by_text, "amdsmi-metric-pcie-rocm63.txt"):
+        assert (device["pcie"]["width_current"], device["pcie"]["generation_current"], device["pcie"]["replay_count"]) == (16, 5, 0)
+    devices = metric(by_text, "amdsmi-metric-power-rocm612.txt")
+    assert [d["power_w"]["draw"] for d in devices] == [11, 17] and [d["throttle"] for d in devices] == [{"active": []}] * 2
+    assert [d["throttle"] for d in metric(by_text, "amdsmi-metric-throttle-rocm63.txt")] == [{"active": []}] * 2
+    for device in metric(by_text, "amdsmi-metric-baseboard-rocm71.txt"):
+        assert is_unknown(device["temperature_c"]["core"]) and is_unknown(device["extra"].get("temperature_edge_c"))  # the board's, not the card's
+
+
+def test_bad_pages_as_text(by_text):
+    for device in by_text(list="amdsmi-list-kfd-rocm63.txt", bad_pages="amdsmi-bad-pages-none-rocm62.txt")["devices"]:
+        assert (device["retired_pages"]["uncorrected"], device["retired_pages"]["pending"]) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "profile", "memory"),
+    [("amdsmi-static-partition-accelerator-rocm642.txt", "SPX", "NPS1"), ("amdsmi-static-partition-cpx-nps4-rocm63.txt", "CPX", "NPS4")],
+)
+def test_partition_as_text(by_text, name, profile, memory):
+    section = by_text(static=name)
+    (device,) = section["devices"]
+    assert device["partition"] == {"mode": "compute", "enabled": profile != "SPX", "profile": profile, "memory_profile": memory}
+    assert section["detection"]["state"] == "unavailable" and is_unknown(device["name"])
+
+
+def test_xgmi_as_text(captures, by_text):
+    text = (captures / "amd" / "amdsmi-xgmi-rocm61.txt").read_text()
+    buses = ("0c", "22", "38", "5c", "9f", "af", "bf", "df")
+    listed = "".join("GPU: %d\n    BDF: 0000:%s:00.0\n" % pair for pair in enumerate(buses))
+    for device in by_text(list={"stdout": listed}, xgmi="amdsmi-xgmi-rocm61.txt")["devices"]:
+        assert (device["links"]["kind"], device["links"]["total"]) == ("xgmi", 7) and is_unknown(device["links"]["up"]) and is_unknown(device["links"]["down"])
+    assert len(amd_text.parse("xgmi", text)[0][0]) == 8
+
+
+@pytest.mark.parametrize("name", sorted(n for n, why in NOT_READ.items() if why != KERNEL))
+def test_another_answer_is_never_a_healthy_card(read, name):
+    commands = {"amd-smi %s%s" % (word, json_too): name for word in ("version", "list", "static", "metric", "xgmi") for json_too in ("", " --json")}
+    section = read(commands)
+    assert section["detection"]["state"] in ("unavailable", "not-declared") or is_unknown(section["detection"]["accelerators"])
+    assert all(is_unknown(d["name"]) for d in section["devices"])

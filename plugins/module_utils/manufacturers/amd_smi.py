@@ -21,6 +21,7 @@ _JSON_START = re.compile(r'^[ \t]*(?=\{[ \t]*(?:["}]|\r?$)|\[[ \t]*(?:[\[{"\]]|\
 _CHATTER = re.compile(r"[ \t]*(?:WARN|ERROR|INFO|DEBUG|\[(?:WARN|ERR)|[A-Za-z]+Warning\b|/\S+\.py:\d+)", re.IGNORECASE)
 _ACCESS = re.compile(r"missing the following required group|unable to open /dev/|permission denied|must be root", re.IGNORECASE)
 _COMPLAINT = re.compile(r"error code|^\w*(?:Error|Exception):|\berror\b|not initialized|unable to|no AMD GPUs|AMDSMI_STATUS_", re.IGNORECASE)
+_NO_JSON = re.compile(r"\bjson\b(?! in it)", re.IGNORECASE)
 IN_TREE = not_applicable("in-tree driver: it has no version of its own")
 # key of the row, kind of value, places where tools of different ages print it
 _ROW = """
@@ -256,6 +257,7 @@ class Reading:
         self.rows, self.sources, self.driver = [], [], {}
         self.failed = self.no_access = ""
         self.installed, self.hung = True, False
+        self.json, self.cut = True, ""
 
     def ask(self, host, argv, timeout):
         answer = host.run(argv, timeout=timeout)
@@ -267,12 +269,32 @@ class Reading:
         return answer
 
 
+def _ask(host, reading, word):
+    """(values, problem). Of a tool whose JSON is none, or that knows no --json, the text is read, from then on without asking for JSON."""
+    values, problem = [], ""
+    if reading.json:
+        answer = reading.ask(host, ["amd-smi", word, "--json"], 15 if word == "version" else 30)
+        values, problem = parse(answer)
+        in_text = answer.ok and not values and re.search(r"(?m)^(?: {0,2}GPU: \d+\s*$|AMDSMI Tool:)", answer.stdout)
+        if values or not answer.ok or not (in_text or _NO_JSON.search(problem + answer.stderr + answer.stdout)):
+            return values, problem
+    if not reading.json or not in_text:
+        answer = reading.ask(host, ["amd-smi", word], 15 if word == "version" else 30)
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_text
+
+    values, cut = amd_text.parse(word, answer.stdout) if answer.ok else ([], "")
+    reading.json = reading.json and not (values and word in ("version", "list"))
+    if cut and word in ("list", "static"):
+        reading.cut = "%s: something was left out: %s" % (answer.subject, cut)
+    return values, "" if values else problem or complaint(answer) or (answer.reason if answer.rc or not answer.ok else "%s: not understood" % answer.subject)
+
+
 def read(host, kernel=None):
     reading, tables, problems = Reading(), {}, {}
     for word in ("version", "list", "static", "metric", "firmware", "bad-pages", "process", "xgmi"):
         tables[word], problem = [], "amd-smi %s: not asked after an earlier call" % word
         if reading.installed and not reading.hung:
-            tables[word], problem = parse(reading.ask(host, ["amd-smi", word, "--json"], 15 if word == "version" else 30))
+            tables[word], problem = _ask(host, reading, word)
             # of the first three each is needed: only a call after them may fail alone
             reading.failed = reading.failed or (problem if word in ("list", "static") or reading.hung or not reading.installed else "")
         problems[word] = unknown(problem) if problem else None
@@ -282,7 +304,7 @@ def read(host, kernel=None):
         reading.driver[key] = clean(dig(told, place), place)
     links = _links(tables.pop("xgmi"))
     rows = {word: _gpus(values) for word, values in tables.items()}
-    reading.failed = "" if rows["static"] else reading.failed  # the names are in it
+    reading.failed = reading.cut or ("" if rows["static"] else reading.failed)  # the names are in it
     for index in sorted(set(rows["list"]) | set(rows["static"])):
         row = _row({word: rows[word].get(index) or problems[word] or unknown("amd-smi %s: no GPU %d" % (word, index)) for word in rows})
         row.update(index=index, links=links.get(str(row["bdf"]).lower()) or problems["xgmi"] or unknown("amd-smi xgmi: no GPU %d" % index))
