@@ -89,6 +89,8 @@ def child(mode, path, processes):
     else:
         from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold
 
+        if mode == "judge":
+            fold.renderers = lambda: (("report.html", lambda fleet: ""),)  # verdicts, findings, records and fleet.json, without the pages for people
         before = peak_kib()
         check = len(fold.fold(path, processes=processes or None)["verdicts"])
     wall = time.perf_counter() - begin
@@ -123,13 +125,15 @@ def main():
         size = sum(f.stat().st_size for f in path.glob("nodes/*/*.json"))
         base = measure("loads", path, given.runs)
         pool = measure("fold", path, given.runs)
+        judged = measure("judge", path, given.runs)
         one = measure("fold", path, given.runs, 1)
         fewer = measure("fold", half, given.runs)
         fewer_one = measure("fold", half, given.runs, 1)
     print("%d node reports, %.1f KiB each" % (given.nodes, size / 1024 / given.nodes))
     print("json.loads of the files      %6.2f s process  %6.2f s CPU" % (base["process"], base["cpu"]))
-    print("fold                         %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (pool["process"], pool["cpu"], pool["process"] / base["process"]))
-    print("fold in one process          %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (one["process"], one["cpu"], one["process"] / base["process"]))
+    print("judge and fold               %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (judged["process"], judged["cpu"], judged["process"] / base["process"]))
+    print("the same with its reports    %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (pool["process"], pool["cpu"], pool["process"] / base["process"]))
+    print("that in one process          %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (one["process"], one["cpu"], one["process"] / base["process"]))
     more = given.nodes - given.nodes // 2
     in_one = (one["grown_kib"] - fewer_one["grown_kib"]) / more
     print("memory a node                %6.1f KiB (in one process %.1f)" % ((pool["grown_kib"] - fewer["grown_kib"]) / more, in_one))
