@@ -8,13 +8,14 @@ from __future__ import annotations
 import csv
 import json
 
+import lspci_captures
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, amd_smi, amd_text
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 
-KERNEL = "read by kernel_events"
+KERNEL = "read by kernel_events (test_captures_kernel)"
 VIEW = "amd-smi (default view): the questions of its words tell the same"
 SAMPLES = "amd-smi monitor: samples over time; amd-smi metric tells the same"
 NOT_READ = {
@@ -39,7 +40,6 @@ NOT_READ = {
     "dmesg-ras-athub-mi50-reset.txt": KERNEL,
     "dmesg-ras-umc-bogus-1048560.txt": KERNEL,
     "hwloc-lstopo-vega20-rsmi.txt": "lstopo: not the vendor's",
-    "lspci-PP-mi300xx8.txt": "lspci: PCI is read from /sys",
     "rocm-smi-concise-mi210x8-rocm60.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
     "rocm-smi-concise-mi300ax4-rocm64.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
     "rocm-smi-showproductname-sriov-mi300x.txt": "rocm-smi --showproductname: rocm-smi -a --json tells the same",
@@ -87,6 +87,7 @@ OTHERS = {
     "amdsmi-topology-json-invalid-trailing-comma.txt",
     "amdsmi-version-rocm640-long-driver.txt",
     "kfd-mem-bank-mi300x-cpx.txt",
+    "lspci-PP-mi300xx8.txt",
     "rocm-smi-error-not-loaded.txt",
     "rocm-smi-no-gpus.txt",
     "sysfs-amdgpu-version-missing.txt",
@@ -263,6 +264,12 @@ def test_memory_of_a_partition(captures, read):
     pci = [{"address": "0000:05:00.0", "role": "accelerator", "driver": "amdgpu", "model": "MI300X"}]
     devices = read({"amd-smi version --json": {"missing": True}, "rocm-smi -a --json": {"missing": True}}, files, pci)["devices"]
     assert [d["memory_mib"] for d in devices] == [196592] + [24574] * 8
+
+
+def test_the_bus_with_the_paths_to_it(captures):
+    found = lspci_captures.accelerators((captures / "amd" / "lspci-PP-mi300xx8.txt").read_text(), "amd", "1002", "74a1")
+    assert [entry["address"] for entry in found] == ["0000:%s:00.0" % bus for bus in ("05", "2b", "5b", "65", "7d", "a5", "d5", "e7")]
+    assert {entry["model"] for entry in found} == {"Instinct MI300X"}
 
 
 NO_JSON = {"rc": 2, "stderr": "amd-smi: error: unrecognized arguments: --json\n"}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every public Ascend capture: what our reader makes of it, exactly; or which command it belongs to that we do not run yet."""
+"""Every public Ascend capture: what our reader makes of it, exactly; or why nothing of ours asks for it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import ascend_samples as samples
+import lspci_captures
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
@@ -28,7 +29,10 @@ class Node:
     def __init__(self, folder):
         self.folder = folder
 
-    def section(self, commands, files=None, machine="aarch64"):
+    def section(self, *said, **more):
+        return ascend.collect(self.host(*said, **more))
+
+    def host(self, commands, files=None, machine="aarch64"):
         """commands: {"info": path below ROOT, or text with a newline}; files: {path: path below ROOT}."""
         every = {"/dev": {"dir": []}, "/sys/bus/pci/devices": {"dir": []}}
         every.update({path: {"text_file": self._relative(name)} for path, name in (files or {}).items()})
@@ -41,7 +45,7 @@ class Node:
         document.update(host={"uname": {"machine": machine}}, files=every, commands=entries)
         path = self.folder / "capture.json"
         path.write_text(json.dumps(document))
-        return ascend.collect(ReplayHost(recording.load(path)))
+        return ReplayHost(recording.load(path))
 
     def _relative(self, name):
         return os.path.relpath(ROOT / "ascend" / name, self.folder)
@@ -270,10 +274,26 @@ def nnae(node, path):
     assert node.section({"info": samples.table("plain", [{"npu": 0}])}, {where: path}, "x86_64")["driver"]["runtime_version"] == "8.0.RC3"
 
 
+def on_the_bus(*buses):
+    """The cards that are there, and a reader told of one less by npu-smi."""
+
+    def check(node, path):
+        found = lspci_captures.accelerators((ROOT / "ascend" / path).read_text(), "ascend", "19e5", "d801")
+        assert [entry["address"] for entry in found] == ["0000:%s:00.0" % bus for bus in buses]
+        assert {entry["model"] for entry in found} == {"Ascend 910A / 910 Pro"}
+        host = node.host({"info": samples.table("plain", [{"npu": n, "bus": "0000:%s:00.0" % bus.upper()} for n, bus in enumerate(buses[1:])])})
+        said = "PCI shows %d, the tool %d: not seen by it: 0000:%s:00.0" % (len(buses), len(buses) - 1, buses[0])
+        assert ascend.collect(host, found)["detection"]["reason"] == said
+
+    return check
+
+
 READ = {
     "ascend-driver-version.info-23.0.7.txt": driver_info,
     "ascend-nnae-install.info.txt": nnae,
     "ascend-toolkit-install.info-7.0.T10.txt": toolkit,
+    "lspci-910a-7-of-8.txt": on_the_bus("3d", "3e", "60", "b1", "b2", "da", "db"),
+    "lspci-910a-8.txt": on_the_bus("3d", "3e", "60", "61", "b1", "b2", "da", "db"),
     "npu-smi-dcmi-init-failed-user.txt": init_failed,
     "npu-smi-dcmi-init-failed.txt": init_failed,
     "npu-smi-info-310-20.2.0.txt": card_310,
@@ -296,30 +316,29 @@ READ = {
     "npu-smi-t-topo-910b3-hccs.txt": full_mesh,
     "npu-smi-t-topo-a3-sio-fragment.txt": die_links,
 }
-# not read yet: <command or file>
+NETWORK = "hccn_tool: the network of the devices, asked by an allocation and by checks of the network"
+# Why nothing of the reader of a node asks them.
 NOT_READ = {
-    "ascend-upgrade-tool-version.txt": "upgrade-tool --device_index -1 --component -1 --version",
-    "containerd-runtime-ascend.txt": "the containerd configuration",
-    "hccn-fec-none.txt": "hccn_tool -fec -g",
-    "hccn-gateway-8.txt": "hccn_tool -gateway -g",
-    "hccn-ip-g-8-devices.txt": "hccn_tool -ip -g",
-    "hccn-ip-g-some-missing.txt": "hccn_tool -ip -g",
-    "hccn-ip-not-preset.txt": "hccn_tool -ip -g",
-    "hccn-link-up.txt": "hccn_tool -link -g",
-    "hccn-lldp-ifname-8.txt": "hccn_tool -lldp -g",
-    "hccn-net-health-init.txt": "hccn_tool -net_health -g",
-    "hccn-net-health-socket-failed.txt": "hccn_tool -net_health -g",
-    "hccn-optical-not-present-contradiction.txt": "hccn_tool -optical -g",
-    "hccn-ping-devices-3-7.txt": "hccn_tool -ping -g",
-    "hccn-route-g.txt": "hccn_tool -route -g",
-    "hccn-stat-short.txt": "hccn_tool -stat -g",
-    "hccn-tls-switch-8.txt": "hccn_tool -tls -g",
-    "hccn.conf-8.txt": "/etc/hccn.conf",
-    "lspci-910a-7-of-8.txt": "lspci (PCI is read from /sys)",
-    "lspci-910a-8.txt": "lspci (PCI is read from /sys)",
-    "npu-smi-details-timeseries.csv": "npu_data_collect (a collector's samples over time)",
-    "npu-smi-t-usages-910a.txt": "npu-smi info -t usages (the table of npu-smi info has the same numbers)",
-    "rank-table-v1-4x8.json": "rank_table_file.json",
+    "ascend-upgrade-tool-version.txt": "upgrade-tool --version: firmware by component; npu-smi info -t board tells the version",
+    "containerd-runtime-ascend.txt": "the containerd configuration: container runtimes",
+    "hccn-fec-none.txt": NETWORK,
+    "hccn-gateway-8.txt": NETWORK,
+    "hccn-ip-g-8-devices.txt": NETWORK,
+    "hccn-ip-g-some-missing.txt": NETWORK,
+    "hccn-ip-not-preset.txt": NETWORK,
+    "hccn-link-up.txt": NETWORK,
+    "hccn-lldp-ifname-8.txt": NETWORK,
+    "hccn-net-health-init.txt": NETWORK,
+    "hccn-net-health-socket-failed.txt": NETWORK,
+    "hccn-optical-not-present-contradiction.txt": NETWORK,
+    "hccn-ping-devices-3-7.txt": NETWORK,
+    "hccn-route-g.txt": NETWORK,
+    "hccn-stat-short.txt": NETWORK,
+    "hccn-tls-switch-8.txt": NETWORK,
+    "hccn.conf-8.txt": "/etc/hccn.conf: the network of the devices",
+    "npu-smi-details-timeseries.csv": "npu_data_collect: a collector's samples over time",
+    "npu-smi-t-usages-910a.txt": "npu-smi info -t usages: a call for each card, and the table of npu-smi info has the same",
+    "rank-table-v1-4x8.json": "rank_table_file.json: written by a scheduler for a job; the row hccl-ranktable reads /etc/hccl_rootinfo.json",
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+import lspci_captures
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import cambricon
@@ -31,11 +32,9 @@ TABLES = {
 }  # fmt: skip
 INFO = "cnmon-info-4.20.18-no-health.txt"
 NONE = "cnmon-no-devices.txt"
-# not read yet: <command or file>
-NOT_READ = {
-    "cntopo-find.json": "cntopo find",
-    "lspci-v-mlu220.txt": "lspci -v (PCI is read from /sys)",
-}
+BUS = "lspci-v-mlu220.txt"
+# Why nothing of the reader of a node asks them.
+NOT_READ = {"cntopo-find.json": "cntopo find: rings for a job over the paths between devices"}
 
 
 @pytest.fixture
@@ -62,7 +61,9 @@ def plain(value):
 def test_every_capture_has_an_entry_and_every_entry_a_capture(captures):
     index = (captures / "INDEX-vendors.tsv").read_text(encoding="utf-8").splitlines()
     indexed = {line.split("\t")[0] for line in index if line.startswith("cambricon/")}
-    assert indexed | {"cambricon/" + path.name for path in (captures / "cambricon").iterdir()} == {"cambricon/" + n for n in (*TABLES, INFO, NONE, *NOT_READ)}
+    assert indexed | {"cambricon/" + path.name for path in (captures / "cambricon").iterdir()} == {
+        "cambricon/" + n for n in (*TABLES, INFO, NONE, BUS, *NOT_READ)
+    }
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -100,6 +101,11 @@ def test_no_devices_is_never_ok(read):
     assert (section["detection"]["state"], section["detection"]["accelerators"]) == ("not-declared", 0)
     section = read({"": NONE, "info": NONE}, pci=[{"address": "0000:3b:00.0", "role": "accelerator"}])
     assert (section["detection"]["state"], section["detection"]["accelerators"]) == ("unavailable", 0)
+
+
+def test_the_bus(captures):
+    (entry,) = lspci_captures.accelerators((captures / "cambricon" / BUS).read_text(), "cambricon", "cabc", "0220")
+    assert (entry["address"], entry["driver"], entry["role"]) == ("0002:21:00.0", "cambricon-pci-drv", "accelerator")
 
 
 @pytest.mark.parametrize("name", sorted(NOT_READ))

@@ -29,7 +29,7 @@ TABLES = {
 CUT = "hy-smi-bw-8-loaded-dec-enc.txt"  # its last line is not part of the excerpt
 HEALTH = "hy-smi-healthcheck-line.txt"
 NOT_FOUND = "hy-smi-not-found.txt"
-# not read yet: <command or file>
+# Why nothing of the reader of a node asks them.
 NOT_READ = {"lsmod-hycu-6.3.txt": "lsmod (modules are read from /sys/module)"}
 ALL = "-a --showmeminfo vram --showtoponuma --json"
 

@@ -54,7 +54,7 @@ READ = {
     "ixsmi-4.4.0-mrv100-duo-2.txt": one_board_of_two_chips,
     "ixsmi-version-placeholders.txt": versions_of_a_manual,
 }
-# not read yet: <command or file>
+# Why nothing of the reader of a node asks them.
 NOT_READ = {
     "ixsmi-awk-condensed-8.txt": "ixsmi | awk (a script's five columns, without a name)",
     "lspci-mr-v100.txt": "lspci (PCI is read from /sys)",

@@ -46,10 +46,10 @@ LOGS = {
     "mx-smi-topo-m-single.txt": ("topo -m", lambda d: (d["numa_node"], d["extra"]["topology"]), (0, {})),
 }
 OTHERS = ("mx-smi-count-ecc-retired.txt", "mx-smi-process-table.txt", "mx-smi-topo-m-c500x8-node.txt", LIST, JSON, REFUSED)
-# not read yet: <command or file>
+# Why nothing of the reader of a node asks them.
 NOT_READ = {
     "mx-smi-show-pcie.txt": "mx-smi --show-pcie (the link is read from /sys)",
-    "mx-smi-topo-n-c500x8-nic6.txt": "mx-smi topo -n",
+    "mx-smi-topo-n-c500x8-nic6.txt": "mx-smi topo -n: paths to network adapters",
 }
 
 

@@ -36,7 +36,7 @@ READ = {
     "mthreads-gmi-s5000x8-2.4.1.txt": eight_s5000,
     "mthreads-gmi-s80-4x-of-16x-1.14.0.txt": one_s80_with_four_lanes,
 }
-# not read yet: <command or file>
+# Why nothing of the reader of a node asks them.
 NOT_READ = {
     "mthreads-gmi-not-in-container.txt": "docker run (the container runtime's refusal, not the tool's)",
     "mthreads-gmi-q-condensed.txt": "mthreads-gmi -q | awk (a script's five columns, without a name)",

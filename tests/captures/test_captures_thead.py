@@ -22,7 +22,7 @@ TABLES = {
 HEADER, VERSIONS, LINKS, LIST = "ppu-smi-q-header.txt", "ppu-smi-q-d-version.txt", "ppu-smi-icn-s.txt", "ppu-smi-L-mig.txt"
 HEAT, POWER, MIG = "ppu-smi-q-d-temperature.txt", "ppu-smi-q-d-power.txt", "ppu-smi-q-mig-mode.txt"
 NOT_LOADED, NONE = "ppu-smi-driver-not-loaded.txt", "ppu-smi-no-devices-comma-list.txt"
-# not read yet: <command or file>
+# Why nothing of the reader of a node asks them.
 NOT_READ = {
     "dmesg-alixpu-icn-topo-16.txt": "the kernel log (kernel_events)",
     "modprobe-alixpu-in-use.txt": "modprobe",
