@@ -37,6 +37,8 @@ class ActionModule(ControllerAction):
             run = run_directory.find(arguments["run_root"], arguments["run_id"])
         else:
             raise run_directory.RunError("run_fold: found neither run_directory nor run_root, allowed: one of them")
+        if arguments["nodes"]:
+            self.under_limit(task_vars, set(arguments["nodes"]) & set(run.roster), run.roster)
         policies = None
         if arguments["policy"] == "inventory":
             policies = {name: overlay(run.policy(name), task_vars) for name in run.roster}
@@ -46,7 +48,7 @@ class ActionModule(ControllerAction):
         judgement = run.path / "judgements" / str(fleet["judgement"])
         report = judgement / "report.html"
         if arguments["summary"]:
-            Display().display(text.render(fleet, report=str(report)))
+            Display().display(text.render(fleet, report=str(report), limit=["localhost"] if run.run.get("replay") else []))
         asked = set(arguments["nodes"] or run.roster)
         told = []
         if arguments["exit_rule"] == "allocation":

@@ -31,6 +31,8 @@ class ActionModule(ControllerAction):
             raise RunError(
                 "inventory: found no node, allowed: at least one host in group %s, or any host but localhost; name an inventory with -i" % roster.GROUP
             )
+        selected = sorted(set(task_vars.get("ansible_play_hosts_all") or names) & set(names))
+        self.under_limit(task_vars, selected, names)
         policies = host_policies(self._templar, task_vars, names, arguments["profile"])
         digests = {name: digest(policies[name]) for name in policies}
         run = RunDirectory.create(
@@ -47,6 +49,5 @@ class ActionModule(ControllerAction):
             },
             {digests[name]: policies[name] for name in policies},
         )
-        selected = sorted(set(task_vars.get("ansible_play_hosts_all") or names) & set(names))
         text = "%d nodes" % len(names) if len(selected) == len(names) else "partial roster %d of %d nodes" % (len(selected), len(names))
         return {"changed": False, "run_id": run.run_id, "run_directory": str(run.path), "msg": "run %s, %s" % (run.run_id, text)}

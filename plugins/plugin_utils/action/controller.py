@@ -20,6 +20,13 @@ class ControllerAction(ActionBase):
     OPTIONS = {}
     ERRORS = ()
 
+    @staticmethod
+    def under_limit(task_vars, covered, roster):
+        """Refuse a --limit that names none of the expected nodes: nothing would be asked, and nothing found wrong."""
+        if "ansible_limit" in task_vars and not covered:
+            shown = ", ".join(sorted(roster)[:8]) + (", …" if len(roster) > 8 else "")
+            raise AnsibleActionFail("--limit: found %s, allowed: one of the %d nodes expected: %s" % (task_vars["ansible_limit"], len(roster), shown))
+
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
         checked = ArgumentSpecValidator(self.OPTIONS).validate(dict(self._task.args))

@@ -96,8 +96,8 @@ def _finding_lines(group, width):
     return lines
 
 
-def render(fleet, width=80, report=None, color=False):
-    """The summary as text. `report` is where the full report lies; no color codes unless asked."""
+def render(fleet, width=80, report=None, color=False, limit=()):
+    """The summary as text. `report` is where the full report lies; `limit`: hosts that --limit must name besides the nodes."""
     width = max(int(width), 24)
     number = counts(fleet)
     answer = sentence(fleet)
@@ -138,7 +138,7 @@ def render(fleet, width=80, report=None, color=False):
         tail += wrap("%s of level info." % plural(notes, "finding"), width)
     # Only where it can be copied: plain names, one line.
     names = [words(node) for verdict in ("rejected", "incomplete") for node in fleet.get(verdict) or []]
-    again = "Look again at these alone: --limit %s" % ",".join(names)
+    again = "Look again at these alone: --limit %s" % ",".join([*limit, *names])
     if names and len(again) <= width and all(_PLAIN_NAME.match(name) for name in names):
         tail.append(again)
     if report:
