@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci as pci_reader
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
 
@@ -172,7 +172,7 @@ def _sum(facts):
 class Reading:
     def __init__(self, host, pci):
         self.host, self.tool = host, vendor_tool.Tool(host, *PLACES)
-        self.pci = pci_reader.accelerators(pci_reader.scan(host, (MANUFACTURER,)), MANUFACTURER) if pci is None else pci
+        self.pci = on_pci(host, MANUFACTURER, pci)
         self.on_bus = {entry.get("address"): entry for entry in self.pci} if isinstance(self.pci, list) else {}
         listing = host.listdir("/dev")
         self.nodes = set(listing.value) if listing.ok else None
