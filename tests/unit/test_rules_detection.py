@@ -48,6 +48,15 @@ def test_cards_without_a_driver_are_a_finding():
     assert judged.findings[0]["summary"] == "8 nvidia accelerators on PCI, and no kernel driver holds them"
 
 
+def test_cards_held_by_another_driver_are_a_finding_that_names_it():
+    words, judged = outcomes(unreadable(reason="nvidia-smi: no devices were found", driver="vfio-pci"))
+    assert words["accelerators-detected"] == "found"
+    assert judged.findings[0]["summary"] == "8 nvidia accelerators on PCI, and the driver vfio-pci holds them instead of the vendor's"
+    # a driver whose link could not be read may be the vendor's
+    for driver in ("nvidia", unknown("EACCES")):
+        assert outcomes(unreadable(driver=driver))[0]["accelerators-detected"] == "unknown"
+
+
 def test_seven_of_eight_where_pci_shows_eight():
     sections = synthetic.healthy()
     bus = sections["pci"]["devices"]

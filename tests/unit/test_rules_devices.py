@@ -14,6 +14,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 
 PROFILE = profiles.find("preflight")
 FIRST = "nvidia:0"
+ALL_INACTIVE = {"total": unknown("all links are inactive"), "up": 0, "down": unknown("all links are inactive")}
 
 
 def judge(sections, **variables):
@@ -159,6 +160,12 @@ CASES = [
     ),
     ("links-up", both(first(links={"up": 0}), every(name="Some new part")), {}, "found", "fail"),
     ("links-up", first(links={"up": unknown("x"), "down": unknown("x")}), {}, "unknown", None),
+    # a tool that says that all are down does not count them
+    ("links-up", every(links=ALL_INACTIVE), {}, "found", "fail"),
+    ("links-up", both(first(links=ALL_INACTIVE), every(name="Some new part")), {}, "found", "fail"),
+    ("links-up", both(every(links=ALL_INACTIVE), every(name="NVIDIA A100-PCIE-40GB")), {}, "not_applicable", None),
+    ("links-up", both(every(links=ALL_INACTIVE), every(name="Some new part")), {}, "unknown", None),
+    ("links-up", every(links={"total": unknown("x")}), {}, "unknown", None),
     # fabric: not supported is not unhealthy; in progress is neither healthy nor, just after the start, sick
     ("fabric-state", first(fabric={"state": "not_supported"}), {}, "not_applicable", None),
     ("fabric-state", first(fabric=not_applicable("N/A")), {}, "not_applicable", None),
@@ -217,10 +224,19 @@ def test_one_fault_is_one_finding_and_its_consequences_name_it():
     first(health={"state": "lost"}, recovery_action="reboot")(sections)
     judged = judge(sections)
     assert [(f["rule"], f["subject"]["id"], f["caused_by"]) for f in judged.findings] == [
-        ("device-health", FIRST, ["device-lost"]),
+        ("device-health", FIRST, ["device-lost", "recovery-action"]),
         ("device-lost", FIRST, []),
         ("recovery-action", FIRST, ["device-lost"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "cause"), [({"row_remap": {"failed": True}}, "row-remap-failed"), ({"recovery_action": "reset"}, "recovery-action")], ids=["remap", "reset"]
+)
+def test_a_word_of_health_that_repeats_a_fault_names_it(fault, cause):
+    sections = synthetic.healthy()
+    first(health={"state": "failed", "detail": "what the driver said"}, **fault)(sections)
+    assert {f["rule"]: f["caused_by"] for f in judge(sections).findings} == {"device-health": [cause], cause: []}
 
 
 def test_the_site_sets_level_and_turns_off():

@@ -22,6 +22,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 )
 
 SITE = "site policy"
+# Drivers that keep a device from its vendor's: handed to a guest, to user space or held for nobody (Linux drivers/vfio, drivers/uio, drivers/pci), or nouveau.
+_FOREIGN = ("vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub", "pciback", "xen-pciback", "nouveau", "nova", "nova-core")
 
 
 @rule(
@@ -104,9 +106,11 @@ def _not_detected(view, group, reason, subject):
         entries = view.pci().get(group.manufacturer, [])
     except NoAnswer:
         entries = []
-    unbound = [e for e in entries if "driver" in e.data and e.data["driver"] is None]
-    if entries and len(unbound) == len(entries) and not group.packages:
-        summary = "%d %s accelerators on PCI, and no kernel driver holds them" % (len(entries), group.manufacturer)
+    drivers = [e.data.get("driver", "") for e in entries]
+    if entries and not group.packages and all(d is None or d in _FOREIGN for d in drivers):
+        foreign = sorted({d for d in drivers if d is not None})
+        holder = "the driver %s holds them instead of the vendor's" % ", ".join(foreign) if foreign else "no kernel driver holds them"
+        summary = "%d %s accelerators on PCI, and %s" % (len(entries), group.manufacturer, holder)
         return found(summary, 0, expectation(len(entries), "accelerators", "this node: PCI"), subject=subject, evidence=reason)
     return unknown(reason, subject)
 

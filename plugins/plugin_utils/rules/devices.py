@@ -55,7 +55,7 @@ def device_lost(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Follow the vendor's guide for the state or code that its tool shows.",
-    follows=("device-lost",),
+    follows=("device-lost", "row-remap-failed", "recovery-action"),
 )
 def device_health(device, p):
     state = device.word("health", "state")
