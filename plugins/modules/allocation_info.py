@@ -62,67 +62,65 @@ EXAMPLES = r"""
 
 RETURN = r"""
 sections:
-  description: What was read, one dictionary per section.
+  description:
+    - What was read. One key, C(allocation.MANUFACTURER), whose value has the keys below.
+    - What an allocation would grant, under the name of the manufacturer.
   returned: success, without O(run_directory)
   type: dict
   contains:
-    allocation.<manufacturer>:
-      description: What an allocation would grant, under the name of the manufacturer.
+    manufacturer:
+      description: The manufacturer.
+      type: str
+      sample: nvidia
+    timestamp:
+      description: The node's clock when it was read, UTC.
+      type: str
+      sample: "2026-11-29T17:00:00Z"
+    checks:
+      description: Rows of the preflight document.
+      type: list
+      elements: dict
+      sample:
+        - accelerator: GPU-11111111-2222-3333-4444-555555555555
+          capability: mig-partitioning
+          mode: partitioned
+          state: not-declared
+          depth: declared
+          detail: ""
+          reason: the card declares no partition profile
+          command: ""
+          evidence: ""
+    grants:
+      description: What an allocation would hand to a container, per accelerator and mode.
       type: dict
-      contains:
-        manufacturer:
-          description: The manufacturer.
-          type: str
-          sample: nvidia
-        timestamp:
-          description: The node's clock when it was read, UTC.
-          type: str
-          sample: "2026-11-29T17:00:00Z"
-        checks:
-          description: Rows of the preflight document.
-          type: list
-          elements: dict
-          sample:
-            - accelerator: GPU-11111111-2222-3333-4444-555555555555
-              capability: mig-partitioning
-              mode: partitioned
-              state: not-declared
-              depth: declared
-              detail: ""
-              reason: the card declares no partition profile
-              command: ""
-              evidence: ""
-        grants:
-          description: What an allocation would hand to a container, per accelerator and mode.
-          type: dict
-          sample:
-            GPU-11111111-2222-3333-4444-555555555555:
-              exclusive:
-                device_nodes: []
-                mounts: []
-                environment: {NVIDIA_VISIBLE_DEVICES: GPU-11111111-2222-3333-4444-555555555555}
-                annotations: {}
-                cdi: [nvidia.com/gpu=GPU-11111111-2222-3333-4444-555555555555]
-                runtime: nvidia
-                runtime_nodes: [/dev/nvidiactl, /dev/nvidia0]
-                driver_request: {}
-                caps: []
-                missing: []
-                unchecked: []
-        note:
-          description: Why there is no row, or no driver to read.
-          type: str
-          sample: ""
-        missing_mounts:
-          description: What access to the accelerators needs and is not there. Only where the vendor's own count is greater than what was detected.
-          type: list
-          elements: str
-          sample: ["/dev/nvidiactl"]
-        sources:
-          description: Every call that was made, in order, with its outcome and duration.
-          type: list
-          elements: dict
-          sample: []
+      sample:
+        GPU-11111111-2222-3333-4444-555555555555:
+          exclusive:
+            device_nodes: []
+            mounts: []
+            environment: {NVIDIA_VISIBLE_DEVICES: GPU-11111111-2222-3333-4444-555555555555}
+            annotations: {}
+            cdi: [nvidia.com/gpu=GPU-11111111-2222-3333-4444-555555555555]
+            runtime: nvidia
+            runtime_nodes: [/dev/nvidiactl, /dev/nvidia0]
+            driver_request: {}
+            caps: []
+            missing: []
+            unchecked: []
+    note:
+      description: Why there is no row, or no driver to read.
+      type: str
+      sample: ""
+    missing_mounts:
+      description: What access to the accelerators needs and is not there. Only where the vendor's own count is greater than what was detected.
+      type: list
+      elements: str
+      sample: ["/dev/nvidiactl"]
+    sources:
+      description: Every call that was made, in order, with its outcome and duration.
+      type: list
+      elements: dict
+      sample: []
 recording:
   description: Every question and its answer.
   returned: when O(record=true)

@@ -131,9 +131,8 @@ def main():
         fewer_one = measure("fold", half, given.runs, 1)
     print("%d node reports, %.1f KiB each" % (given.nodes, size / 1024 / given.nodes))
     print("json.loads of the files      %6.2f s process  %6.2f s CPU" % (base["process"], base["cpu"]))
-    print("judge and fold               %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (judged["process"], judged["cpu"], judged["process"] / base["process"]))
-    print("the same with its reports    %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (pool["process"], pool["cpu"], pool["process"] / base["process"]))
-    print("that in one process          %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (one["process"], one["cpu"], one["process"] / base["process"]))
+    for name, figure in (("judge and fold", judged), ("the same with its reports", pool), ("that in one process", one)):
+        print("%-28s %6.2f s process  %6.2f s CPU   %.2f x json.loads" % (name, figure["process"], figure["cpu"], figure["process"] / base["process"]))
     more = given.nodes - given.nodes // 2
     in_one = (one["grown_kib"] - fewer_one["grown_kib"]) / more
     print("memory a node                %6.1f KiB (in one process %.1f)" % ((pool["grown_kib"] - fewer["grown_kib"]) / more, in_one))
