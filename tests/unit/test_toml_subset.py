@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import datetime
 import math
-import tomllib
 
 import pytest
+import tomllib
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import toml_subset
 from hypothesis import given, settings
 from hypothesis import strategies as st
