@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 
 import demo
 import mutations
 import nine
+import pytest
 import yaml
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
@@ -26,7 +28,8 @@ FAULTY = {
 }  # fmt: skip
 COMMON = {"derandomize": True, "database": None, "deadline": None, "suppress_health_check": list(HealthCheck)}
 PLACE = st.floats(0, 1, allow_nan=False)
-DIGITS = st.sampled_from(["0", "1", "7", "65535", "4294967295", "18446744073709551615", "00", "9" * 400, "-1"])
+NO_NUMBERS = ["9" * 5000, "9" * 400, "\u00b2", "1e999"]  # int() refuses the first and the third, float() the second, and the last is no finite one
+DIGITS = st.sampled_from(["0", "1", "7", "65535", "4294967295", "18446744073709551615", "00", "-1", *NO_NUMBERS])
 LOSS = st.tuples(st.integers(0, 100_000), st.integers(0, 1000), PLACE)
 DEPTHS = ("declared", "simulated", "measured")
 
@@ -119,6 +122,23 @@ def test_other_numbers_raise_nothing(name, swaps):
     for row in by_row(sections, name).values():
         assert (row["state"] == "ok") == (row["reason"] == ""), (words, row)
     yaml.safe_load(preflight_document.dump(preflight_document.document(sections)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_only_looks_like_a_number_raises_nothing(name):
+    """Everywhere in what a tool, the driver's files and those of its software say."""
+    for kind, key in own(name, False):
+        entry = _recorded(name, False)[kind][key]
+        text = entry if isinstance(entry, str) else entry.get("stdout") if kind == "commands" else None
+        spots = list(re.finditer(r"\d+", text or "")) if kind == "commands" or not str(key).startswith("/sys/devices") else []
+        for number, spot in enumerate(spots[:: len(spots) // 8 + 1]):
+            changed = text[: spot.start()] + NO_NUMBERS[number % len(NO_NUMBERS)] + text[spot.end() :]
+            broken = dict(_recorded(name, False))
+            broken[kind] = copy.copy(broken[kind])
+            broken[kind][key] = changed if isinstance(entry, str) else dict(entry, stdout=changed)
+            sections = nine.read(broken, asked=[name])
+            assert misfits(sections) == [], (key, spot)
+            preflight_document.dump(preflight_document.document(sections))
 
 
 @settings(max_examples=25, **COMMON)

@@ -10,6 +10,7 @@ import json
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import rows
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import EXCLUSIVE, SHARED, SLICED, VISIBILITY
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import whole
 
 MODES = (EXCLUSIVE, SHARED, SLICED, VISIBILITY)
 INSTALL = "/usr/local/Ascend/Ascend-Docker-Runtime/ascend_docker_runtime_install.info"
@@ -29,10 +30,10 @@ def runtime(host):
     version = next((value.strip() for key, equals, value in pairs if equals and key.strip() == "version"), "")
     if not version:
         return rows.UNAVAILABLE, "", "%s: no version" % INSTALL
-    first = (version[1:] if version.startswith("v") else version).split(".")[0]
-    if not (first.isascii() and first.isdigit()):
+    first = whole((version[1:] if version.startswith("v") else version).split(".")[0])
+    if first is None:
         return rows.UNAVAILABLE, "", "%s: version %.40r is not a number" % (INSTALL, version)
-    if int(first) < MAJOR:
+    if first < MAJOR:
         lacks = "it does not know this chip and asks for /dev/devmm_svm, which such a node lacks"
         return rows.UNAVAILABLE, "", "%.40s is older than MindCluster %d.0.0: %s" % (version, MAJOR, lacks)
     return rows.OK, "Ascend Docker Runtime %.40s" % version, ""

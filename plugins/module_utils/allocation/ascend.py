@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import a5, ascend_share, grants, rows
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, why
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, whole, why
 
 NOTE, PROBE = "", True
 RUNTIME, VISIBLE = "ascend", "ASCEND_VISIBLE_DEVICES"
@@ -36,11 +36,11 @@ def capability(machine, device):
         return grants.UNKNOWN, "its family is not known: %s" % why(grants.extra(device, "family"))
     if fam not in CANN:
         return grants.NONE, "no slicing library for family %s" % fam
-    first = str(version).split(".", 1)[0] if is_known(version) else ""
-    if not first.isdigit():
+    first = whole(str(version).split(".", 1)[0]) if is_known(version) else None
+    if first is None:
         absent = isinstance(version, dict) and "not_applicable" in version
         return (grants.NONE if absent else grants.UNKNOWN), "CANN: %s" % (why(version) or "version %r" % (version,))
-    return (SLICED, SLICES) if int(first) in CANN[fam] else (grants.NONE, "no slicing library for family %s and CANN %s" % (fam, first))
+    return (SLICED, SLICES) if first in CANN[fam] else (grants.NONE, "no slicing library for family %s and CANN %s" % (fam, first))
 
 
 def numbers(device):

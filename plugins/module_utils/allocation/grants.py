@@ -17,7 +17,7 @@ from __future__ import annotations
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.devices import extra, identifier, label, packages, partition
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import PARTITIONED, SLICED
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, why
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, whole, why
 
 __all__ = [
     "NONE", "PARTITIONED", "SLICED", "UNKNOWN", "UNKNOWN_PARTITIONS", "Machine", "Refused", "extra", "identifier", "label", "packages", "partition",
@@ -93,10 +93,10 @@ class Machine:
     def major(self, what):
         """The first number of the runtime's version."""
         version = self.driver.get("runtime_version")
-        first = str(version).split(".", 1)[0] if is_known(version) else ""
-        if not first.isdigit():
+        first = whole(str(version).split(".", 1)[0]) if is_known(version) else None
+        if first is None:
             raise Refused("the version of %s is not known: %s" % (what, why(version) or version))
-        return int(first)
+        return first
 
     def check(self, grant):
         """Fills missing and unchecked."""
@@ -162,7 +162,7 @@ def children(machine, device):
 def numbered(device, start):
     """The device nodes whose path starts so and ends in a number, of those that the manufacturer's module found."""
     nodes = device.get("device_nodes")
-    return [n for n in nodes if isinstance(n, str) and n.startswith(start) and n[len(start) :].isdigit()] if isinstance(nodes, list) else []
+    return [n for n in nodes if isinstance(n, str) and n.startswith(start) and whole(n[len(start) :]) is not None] if isinstance(nodes, list) else []
 
 
 def hami(machine, device, folder, tenant):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.grants import Refused, identifier
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import whole
 
 NODES = "/sys/class/kfd/kfd/topology/nodes/*/properties"
 
@@ -27,7 +28,7 @@ def agents(machine):
             answer = machine.host.read_text(path)
             reason = reason or ("" if answer.ok else answer.reason)
             pairs = (line.split() for line in answer.value.splitlines()) if answer.ok else ()
-            values = {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}
+            values = {pair[0]: whole(pair[1]) for pair in pairs if len(pair) == 2 and whole(pair[1]) is not None}
             if values.get("simd_count"):
                 found.append(values)
         return (found, reason) if found or not reason else (None, reason)

@@ -93,7 +93,7 @@ def table_log(text, what):
         elif log.fits and len(cells) == 3 and card is not None and len(tokens[0]) >= 3 and tokens[1] and tokens[2]:
             card.update({"gcu_temp": tokens[0][0], "dpm_level": tokens[0][1], "gcu_usage": tokens[2][0]})
             card.update(zip(("cur_power", "power_capa"), tokens[0][2:]))
-            size = re.match(r"(\d+)G\Z", tokens[1][0])
+            size = re.match(r"(\d{1,9})G\Z", tokens[1][0])
             card["device_mem_info/total_size"] = "%d MiB" % (int(size.group(1)) * 1024) if size else tokens[1][0]
             card.update(zip(("gcu_virt",), tokens[1][1:]))
             card.update(zip((last,), tokens[2][1:]))

@@ -15,7 +15,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import DEVICES, on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact, quantity
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, why
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, whole, why
 
 MANUFACTURER = "hygon"
 PLACES = ("hy-smi", "/opt/hyhal/bin/hy-smi", "/usr/local/hyhal/bin/hy-smi", "/opt/dtk/bin/rocm-smi")
@@ -65,14 +65,14 @@ def parse_table(text):
             continue
         elif set(cells[0]) == {"="}:
             ended = "End of" in line or ended
-        elif not cells[0].isdigit():
+        elif whole(cells[0]) is None:
             problems.append("not a row: %r" % line.strip()[:60])
         elif len(cells) != len(heads):
             problems.append("row of %d cells below %d columns: %r" % (len(cells), len(heads), line.strip()[:60]))
-        elif int(cells[0]) in rows:
+        elif whole(cells[0]) in rows:
             problems.append("card %s twice" % cells[0])
         else:
-            rows[int(cells[0])] = dict(zip(heads, cells))
+            rows[whole(cells[0])] = dict(zip(heads, cells))
     if heads is not None and not ended:
         problems.append("it has no end")
     return rows, problems

@@ -14,7 +14,7 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_smi, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, is_known, known, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, is_known, known, not_applicable, unknown, whole
 
 MANUFACTURER = "neuron"
 PLACES = ("neuron-ls", "/opt/aws/neuron/bin/neuron-ls")
@@ -100,7 +100,7 @@ def table_log(text, what):
             continue
         row = dict(zip(names, cells)) if len(cells) == len(names) else {}
         index = row.get("NEURON DEVICE", row.get("LOGICAL ID", "?"))
-        if index.isdigit():
+        if whole(index) is not None:
             sizes = [cell for name, cell in zip(names, cells) if name.startswith(("NEURON MEMORY", "MEMORY CHANNEL"))]
             log.cards.append(_card(
                 index, row.get("PCI BDF"), row.get("NEURON CORES"), _mib(sizes), numa=row.get("NUMA NODE"), connected=row.get("CONNECTED DEVICES"),
@@ -168,8 +168,8 @@ def collect(host, pci=None):
 
     devices = node.devices(log, SPEC, "neuron-ls", complete) if log is not None else []
     for device in devices:
-        if not is_known(device["numa_node"]) and numa.get(device["index"], "").isdigit():  # -1: not known
-            device["numa_node"] = int(numa[device["index"]])
+        if not is_known(device["numa_node"]) and whole(numa.get(device["index"], "")) is not None:  # -1: not known
+            device["numa_node"] = whole(numa[device["index"]])
     count = None
     if kind in COUNTS:
         count = {"command": "the type of the instance", "accelerators": COUNTS[kind], "detail": kind, "reason": ""}

@@ -89,9 +89,9 @@ MIG_SPEC = (
 )
 
 _TOKEN = re.compile(r"<(/?)([A-Za-z_][\w.-]*)([^<>]*)>|<[!?][^>]*>|([^<]+)")
-_LIST_GPU = re.compile(r"GPU (\d+): (.*?)\s*\(UUID: ?(\S*)\)\s*\Z")
-_LIST_MIG = re.compile(r"\s+MIG (\S+)\s+Device\s+(\d+): \(UUID: (\S*)\)\s*\Z")
-_LINK = re.compile(r"\s+Link (\d+): (.*)\Z")
+_LIST_GPU = re.compile(r"GPU (\d{1,4}): (.*?)\s*\(UUID: ?(\S*)\)\s*\Z")
+_LIST_MIG = re.compile(r"\s+MIG (\S+)\s+Device\s+(\d{1,4}): \(UUID: (\S*)\)\s*\Z")
+_LINK = re.compile(r"\s+Link (\d{1,4}): (.*)\Z")
 _HANDLE = re.compile(r"Unable to determine the device handle for gpu ?(?:(\d{1,3}): )?([0-9a-f:.]{7,}?): (.*)\Z", re.IGNORECASE)
 _INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-f:.]+)", re.IGNORECASE)
 _REASON = re.compile(r"clocks_(?:event|throttle)_reasons\Z")

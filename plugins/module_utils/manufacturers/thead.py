@@ -13,7 +13,7 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown, whole
 
 MANUFACTURER = "thead"
 PLACES = ("ppu-smi", "/usr/local/PPU_SDK/ppu-smi/bin/ppu-smi")
@@ -104,7 +104,7 @@ def parse_table(text):
                 found["problems"].append("ppu-smi: not understood: %.60r" % " | ".join(chunk[0]))
         elif part == "instances":
             ids, sizes = chunk[0][0].split(), re.match(r"(\d+)MiB / (\d+)MiB\Z", chunk[0][1] if len(chunk[0]) > 1 else "")
-            if len(ids) == 4 and all(map(str.isdigit, ids)) and sizes:
+            if len(ids) == 4 and None not in map(whole, ids) and sizes:
                 cu, errors = [*(chunk[0][2].split() if len(chunk[0]) > 2 else []), "", ""][:2]
                 found["instances"][(int(ids[0]), int(ids[3]))] = {"gi": int(ids[1]), "ci": int(ids[2]), "sizes": sizes.groups(), "cu": cu, "errors": errors}
         elif part == "processes":
@@ -222,7 +222,8 @@ class Reading:
     def devices(self):
         found, taken = [], set()
         for position, card in enumerate(self.cards):
-            index = int(card["index"]) if str(card.get("index", "")).isdigit() else position
+            index = whole(str(card.get("index", "")))
+            index = position if index is None else index
             if index in taken:
                 self.problems.append("ppu-smi: two cards have the number %d" % index)
                 index = max(taken) + 1

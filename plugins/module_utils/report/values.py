@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_LARGEST = 1e30  # beyond it is garbage; int() refuses more than 4,300 digits, and float() an int of more than 308
 
 
 def unknown(reason):
@@ -67,11 +68,16 @@ def number(text, what, unit=None):
     unit: when given, the text must be bare or carry exactly this unit.
     """
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return text
+        return text if -_LARGEST < text < _LARGEST else unknown("%s: no possible number: %.40s" % (what, text))
     words = str("" if text is None else text).strip()
     found = _NUMBER.match(words)
     rest = words[found.end() :].strip() if found else words
-    if not found or (unit is not None and rest not in ("", unit)):
+    if not found or (unit is not None and rest not in ("", unit)) or found.end() > 30:
         return unknown("%s: not a number%s: %r" % (what, " of %s" % unit if unit else "", words[:60]))
     digits = found.group()
     return float(digits) if "." in digits else int(digits)
+
+
+def whole(text):
+    """The number of a text that is nothing but plain digits, None where it is not or is too long: isdigit() is also true of what int() refuses."""
+    return int(text) if re.match(r"[0-9]{1,20}\Z", text) else None
