@@ -66,7 +66,9 @@ def decide(profile, table, findings, gaps):
     for name, outcome, reason, _subjects in gaps:
         if outcome in ("unknown", "not_run") and name in profile.required:
             missing.setdefault("%s: %s" % (outcome.replace("_", " "), reason), []).append(name)
-    empty = [n for n in profile.layers if not any(table[str(n)][o] for o in OUTCOMES)]
+    # What is optional establishes a layer where it said something of the node; what is required and did not answer is missing already.
+    asked = {RULES[name].layer for name, *_outcome in gaps if name in profile.required}
+    empty = [n for n in profile.layers if n not in asked and not table[str(n)]["passed"] and not table[str(n)]["found"]]
     reasons = _sentences(fails) + [_unproven(reason, names) for reason, names in missing.items()]
     reasons += ["layer %d (%s): nothing in this run establishes it" % (n, LAYERS[n]) for n in empty]
     reasons += _sentences(warns)

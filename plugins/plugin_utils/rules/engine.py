@@ -13,6 +13,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 _DEVICES_ONLY = ("accelerators",)
+# Sections that a run reads where it is asked to (accelerator_container_sections): without one its rules do not arise.
+ON_REQUEST = ("kubelet", "container_runtime", "cdi")
 _TURNED_OFF = "turned off by the site: accelerator_policy_%s_enabled"
 WHOLE = ("node", "manufacturer", "section")  # kinds of subject that stand for the whole node
 
@@ -32,7 +34,7 @@ def outcomes(rule, view, params):
     node = ("node", view.node)
     problem = _problem(rule, view)
     if problem:
-        return [(node, Outcome("unknown", problem))]
+        return [(node, problem)]
     results = []
     if rule.scope == "device":
         for device in view.packages:
@@ -60,10 +62,12 @@ def _ask(rule, subject, params):
 
 def _problem(rule, view):
     for section in rule.reads:
+        if section in ON_REQUEST and section not in view.sections and view.answered:
+            return Outcome("not_applicable", "section %s: not asked for (accelerator_container_sections)" % section)
         if section != "accelerators":
             problem = view.missing(section)
             if problem:
-                return problem
+                return Outcome("unknown", problem)
     return None
 
 
@@ -145,10 +149,9 @@ def _of_devices(rule, view, params, tally, why):
 
 
 def _print(rule, view, params):
-    problem = _problem(rule, view)
-    if problem:
-        return ("unknown", problem)
-    result = _ask(rule, view, params)
+    result = _problem(rule, view)
+    if result is None:
+        result = _ask(rule, view, params)
     return (result.outcome, result.reason) if result.__class__ is Outcome else ("value", result)
 
 
