@@ -53,7 +53,7 @@ class ActionModule(ControllerAction):
             "document": next(iter(texts.values())) if len(texts) == 1 else "",
             "failures": told[: run_documents.MOST_TOLD],
             "failure_count": len(told),
-            "msg": run_documents.message(told) or "nothing is unavailable on %d nodes" % len(texts),
+            "msg": run_documents.message(told, len(texts)) or "nothing is unavailable on %d nodes" % len(texts),
         }
 
     def _write(self, path, text):

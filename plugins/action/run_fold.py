@@ -50,9 +50,10 @@ class ActionModule(ControllerAction):
         if arguments["summary"]:
             Display().display(text.render(fleet, report=str(report), limit=["localhost"] if run.run.get("replay") else []))
         asked = set(arguments["nodes"] or run.roster)
-        told = []
+        documents = {}
         if arguments["exit_rule"] == "allocation":
-            told = run_documents.failures({node: run_documents.make(run, node) for node in sorted(asked & set(run.roster))})
+            documents = {node: run_documents.make(run, node) for node in sorted(asked & set(run.roster))}
+        told = run_documents.failures(documents)
         bad = sorted(node for verdict in _BAD for node in fleet[verdict] if node in asked)
         return {
             "changed": False,
@@ -65,6 +66,6 @@ class ActionModule(ControllerAction):
             "not_accepted_count": len(bad),
             "exit_rule": arguments["exit_rule"],
             "failure_count": len(told),
-            "failure": run_documents.message(told),
+            "failure": run_documents.message(told, len(documents)),
             "msg": words.sentence(fleet),
         }

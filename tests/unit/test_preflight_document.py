@@ -13,6 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.filter.preflight_documen
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document as records
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import run_documents
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.preflight_document import MANUFACTURERS, NOTES, document, dump, failures, message
 
 STAMP = "2026-10-05T09:30:00Z"
@@ -315,3 +316,25 @@ def test_cross_checks_that_were_not_run():
     host = group({"accelerators.amd": found(1, "amd", host=waiting)}, "amd")["detection"]["host"]
     assert host == {"command": waiting["command"], "accelerators": 0, "reason": waiting["reason"]}
     assert "host" not in group({"accelerators.hygon": found(1, "hygon")}, "hygon")["detection"]
+
+
+def test_a_card_with_several_dies_is_several_accelerators():
+    """The operator counts and allocates dies: their number, their names, and whose row a crash takes."""
+    card = synthetic.device(0, "ascend")
+    dies = [dict(synthetic.device(n, "ascend"), id="ascend:0.%d" % n, kind="die", parent="ascend:0", name="Ascend910") for n in range(2)]
+    lone = synthetic.device(5, "ascend")
+    detection = accelerators.detection("ascend", [card, lone])
+    read = dict(synthetic.section([card, *dies, lone], "ascend", detection), timestamp=STAMP)
+    block = group({"accelerators.ascend": read, "allocation.ascend": failed()}, "ascend")
+    assert (block["detection"]["accelerators"], block["detection"]["detail"]) == (3, "Ascend910 x2, %s x1" % lone["name"])
+    assert [one["capability"] for one in block["checks"]] == ["preflight-panicked"] * 3
+    assert len({one["accelerator"] for one in block["checks"]}) == 3
+    cut = dict(read, detection=dict(detection, accelerators=unknown("the table ends early"), state="unavailable"))
+    assert group({"accelerators.ascend": cut}, "ascend")["detection"]["accelerators"] == 3
+
+
+def test_the_line_of_one_node_is_whole():
+    told = ["nvidia: co-tenancy on GPU-%d: no" % n for n in range(90)]
+    assert run_documents.message(told, 1) == "preflight failed: " + "; ".join(told)
+    assert run_documents.message(told, 2) == "preflight failed: " + "; ".join([*told[:50], "and 40 more"])
+    assert run_documents.message([], 1) == ""

@@ -98,8 +98,17 @@ class _Report:
         return max([self.time(name) for name in self.sections], default=self.stamp)
 
     def packages(self, name):
+        return [one for one in self._devices(name) if one.get("kind", "package") == "package"]
+
+    def allocated(self, name):
+        """What the operator counts and allocates: each die of a card that has several, else the card."""
+        devices = self._devices(name)
+        whole = {_line(one.get("parent")) for one in devices if one.get("kind") == "die"}
+        return [one for one in devices if one.get("kind") == "die" or (one.get("kind", "package") == "package" and _line(one.get("id")) not in whole)]
+
+    def _devices(self, name):
         status, _reason, data = self.get("accelerators." + name)
-        return [one for one in _objects(data.get("devices")) if one.get("kind", "package") == "package"] if status == "read" else []
+        return _objects(data.get("devices")) if status == "read" else []
 
     def labels(self, name):
         """Device id -> what the document calls it: its UUID where that names it alone."""
@@ -113,7 +122,7 @@ class _Report:
 
     def accelerators(self, name):
         labels = self.labels(name)
-        return [labels.get(_line(one.get("id")), "%s:?" % name) for one in self.packages(name)]
+        return [labels.get(_line(one.get("id")), "%s:?" % name) for one in self.allocated(name)]
 
     def on_bus(self, name):
         """How many PCI shows; a text when it does not tell."""
@@ -189,9 +198,16 @@ def _said(report, name, said):
             state, reason = UNAVAILABLE, "the number of accelerators is unknown: %s" % (_line(_why(said.get("accelerators"))) or "not told")
     if state not in STATES:
         state, reason = UNAVAILABLE, reason or "state not understood: %s" % _line(repr(state))
+    if len(report.allocated(name)) > len(report.packages(name)) == count:
+        count, detail = len(report.allocated(name)), _named(report.allocated(name))
     if state == OK and not count:
         state, reason = UNAVAILABLE, "detection says ok and counts none"
     return _block(state, count, detail, reason)
+
+
+def _named(devices):
+    names = [_line(one.get("name")) or "unnamed" for one in devices]
+    return ", ".join("%s x%d" % (name, names.count(name)) for name in dict.fromkeys(names))
 
 
 def _block(state, count, detail, reason):

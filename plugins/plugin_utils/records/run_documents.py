@@ -9,7 +9,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records imp
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.fold import load
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunError
 
-MOST_TOLD = 50  # of a message; a fleet may fail in thousands of places
+MOST_TOLD = 50  # of several nodes; a fleet may fail in thousands of places
 
 
 def make(run, node, manufacturers=None):
@@ -35,6 +35,8 @@ def failures(documents):
     return ["%s: %s" % (node, text) if several else text for node, made in documents.items() for text in preflight_document.failures(made)]
 
 
-def message(told):
-    more = ["and %d more" % (len(told) - MOST_TOLD)] if len(told) > MOST_TOLD else []
-    return preflight_document.message([*told[:MOST_TOLD], *more])
+def message(told, nodes):
+    """nodes: how many there are. Of one node the line is the operator's, whatever its length."""
+    most = MOST_TOLD if nodes > 1 else len(told)
+    more = ["and %d more" % (len(told) - most)] if len(told) > most else []
+    return preflight_document.message([*told[:most], *more])
