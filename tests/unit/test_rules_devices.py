@@ -166,6 +166,7 @@ CASES = [
     ("links-up", both(every(links=ALL_INACTIVE), every(name="NVIDIA A100-PCIE-40GB")), {}, "not_applicable", None),
     ("links-up", both(every(links=ALL_INACTIVE), every(name="Some new part")), {}, "unknown", None),
     ("links-up", every(links={"total": unknown("x")}), {}, "unknown", None),
+    ("links-up", both(every(links=ALL_INACTIVE), every(name="NVIDIA GH200 480GB")), {}, "not_applicable", None),
     # fabric: not supported is not unhealthy; in progress is neither healthy nor, just after the start, sick
     ("fabric-state", first(fabric={"state": "not_supported"}), {}, "not_applicable", None),
     ("fabric-state", first(fabric=not_applicable("N/A")), {}, "not_applicable", None),
@@ -228,6 +229,28 @@ def test_one_fault_is_one_finding_and_its_consequences_name_it():
         ("device-lost", FIRST, []),
         ("recovery-action", FIRST, ["device-lost"]),
     ]
+
+
+NO_FABRIC = {"state": not_applicable("N/A"), "status": not_applicable("N/A")}
+
+
+@pytest.mark.parametrize("links", [{"up": 0, "down": list(range(18))}, ALL_INACTIVE], ids=["listed", "said"])
+@pytest.mark.parametrize(
+    ("count", "on_bus", "fabric", "variables", "outcome"),
+    [
+        (1, 1, NO_FABRIC, {}, "not_applicable"),  # one GPU of a baseboard, handed to a guest
+        (2, 2, NO_FABRIC, {}, "found"),
+        (1, 8, NO_FABRIC, {}, "found"),  # alone for the tool, not on the bus
+        (1, 1, {}, {}, "found"),  # in a fabric
+        (1, 1, NO_FABRIC, {"accelerator_policy_links_up_product_has_links": True}, "found"),
+    ],
+    ids=["guest", "two", "lost", "fabric", "site"],
+)
+def test_links_of_the_only_device_of_a_node(links, count, on_bus, fabric, variables, outcome):
+    sections = synthetic.healthy(count)
+    sections["pci"] = synthetic.pci([synthetic.pci_entry(index) for index in range(on_bus)])
+    every(links=links, fabric=fabric)(sections)
+    assert {said for _subject, said, _level in ask("links-up", sections, **variables)} == {outcome}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 )
 
 _DEVICES = ("accelerators",)
+_JOINED = ("completed", "complete")  # states of a fabric
 _GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s of PCI Express generations 1 to 6
 
 
@@ -175,7 +176,7 @@ def links_up(device, p):
     if up >= total and not down:
         return PASSED
     kind = links.maybe("text", "kind") or "links"
-    if up <= 0 and not _has_links(device, p):
+    if up <= 0 and (_alone(device, p) or not _has_links(device, p)):
         return _not_expected(device, p, "%s: all %d down" % (kind, total))
     which = " (%s)" % ", ".join(str(n) for n in down[:32] if n.__class__ is int) if down else ""
     return found(
@@ -184,16 +185,29 @@ def links_up(device, p):
 
 
 def _all_down(device, p, kind, said):
-    if not _has_links(device, p):
+    if _alone(device, p) or not _has_links(device, p):
         return _not_expected(device, p, "%s: all down" % kind)
     return found("All %s are down" % kind, 0, expectation("all links up", origin="vendor document: links built into the product"), evidence=said)
 
 
 def _not_expected(device, p, text):
     """No link is up. Some cards count links that only a bridge would connect (NVIDIA A100 PCIe): no link is expected there."""
+    if _alone(device, p):
+        return not_applicable("%s, and there is no other device on this node to be linked with" % text)
     if p.product_has_links is False or products.has_links(device.manufacturer, device.name) is False:
         return not_applicable("%s, and the product has links only with a bridge" % text)
     return unknown("%s, and it is not known whether %s has links without a bridge" % (text, device.name or "the product"))
+
+
+def _alone(device, p):
+    """The only device of its node, as one GPU of a baseboard is in a guest: its host switches the links off. In a fabric it is not alone."""
+    group = device.group
+    if p.product_has_links is True or len(group.packages) > 1 or group.gap or device.maybe("word", "fabric", "state") in _JOINED:
+        return False
+    try:
+        return len(group.view.pci().get(group.manufacturer, [])) < 2
+    except NoAnswer:
+        return False
 
 
 def _has_links(device, p):
@@ -219,7 +233,7 @@ def fabric_state(device, p):
     state = device.word("fabric", "state")
     if state in ("not_supported", "n/a", "none"):
         return not_applicable("fabric: %s" % state.replace("_", " "))
-    if state in ("completed", "complete"):
+    if state in _JOINED:
         try:
             status = device.word("fabric", "status")
         except NoAnswer as no:
