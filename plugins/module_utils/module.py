@@ -22,9 +22,12 @@ def run_manufacturer(reader):
     _run(lambda host, params: {"accelerators." + reader.MANUFACTURER: reader.collect(host, params["pci"])}, dict(OPTIONS, pci={"type": "raw"}))
 
 
-def run_info(collect):
-    """main() of the other reading modules. collect(host) -> {section name: section}."""
-    _run(lambda host, _params: collect(host), OPTIONS)
+def run_info(collect, options=None):
+    """main() of the other reading modules. collect(host), with options collect(host, its options) -> {section name: section}."""
+    if options is None:
+        _run(lambda host, _params: collect(host), OPTIONS)
+    else:
+        _run(collect, dict(OPTIONS, **options))
 
 
 def run_found(collect, options):
