@@ -128,6 +128,34 @@ def test_roles(vendor, device, pci_class, role):
     assert section["counts"][entry["manufacturer"]] == (1 if role == "accelerator" else 0)
 
 
+def test_a_display_adapter_below_a_switch_of_its_own_maker_is_a_card():
+    """A Radeon whose id is not in the table; integrated graphics hang on a port of the processor."""
+    files, chain = {}, ["pci0000:00", "0000:00:01.1", "0000:01:00.0", "0000:02:00.0"]
+    function(files, "0000:00:01.1", above=chain[:1], vendor="1022", device="14db", **{"class": "060400"})
+    function(files, "0000:01:00.0", above=chain[:2], vendor="1002", device="1478", **{"class": "060400"})
+    function(files, "0000:02:00.0", above=chain[:3], vendor="1002", device="1479", **{"class": "060400"})
+    function(files, "0000:03:00.0", above=chain, vendor="1002", device="ffff", driver="amdgpu", **{"class": "030000"})
+    function(files, "0000:03:00.1", above=chain, vendor="1002", device="ab30", driver="snd_hda_intel", **{"class": "040300"})
+    function(files, "0000:0d:00.0", above=chain[:2], vendor="1002", device="164e", driver="amdgpu", **{"class": "030000"})
+    section = pci.scan(host(files))
+    assert {entry["address"]: entry["role"] for entry in section["devices"]} == {
+        "0000:03:00.0": "accelerator", "0000:03:00.1": "other", "0000:0d:00.0": "other",
+    }  # fmt: skip
+    assert section["counts"]["amd"] == 1
+
+
+@pytest.mark.parametrize(
+    ("vendor", "pci_class", "driver", "count"),
+    [
+        ("1d94", "0b4000", "hycu", 1), ("1d94", "068000", "hydcu", 1), ("1d94", "0b4000", "ccp", 0), ("1d94", "060400", "pcieport", 0),
+        ("1ded", "120000", "alixpu", 1), ("1ded", "020000", "erdma", 0), ("1d0f", "088000", "neuron", 1), ("1d0f", "020000", "ena", 0),
+    ],
+)  # fmt: skip
+def test_a_new_card_of_another_class_is_counted_once_its_driver_has_it(vendor, pci_class, driver, count):
+    section = one(vendor, "fffe", pci_class, driver=driver)
+    assert sum(section["counts"].values()) == count
+
+
 @pytest.mark.parametrize(
     "vendor, device, pci_class",
     [

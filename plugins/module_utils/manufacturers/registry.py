@@ -25,6 +25,10 @@ modules amdgpu
 740c Instinct MI250X / MI250
 740f Instinct MI210
 744c Radeon RX 7900 XT / XTX
+745e Radeon Pro W7800
+7470 Radeon PRO W7700
+747e Radeon RX 7700 XT / 7800 XT
+7480 Radeon RX 7600 / PRO W7600
 74a0 Instinct MI300A
 74a1 Instinct MI300X
 74a2 Instinct MI308X

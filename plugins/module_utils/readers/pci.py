@@ -105,6 +105,15 @@ def role_of(entry, device, pci_class):
     return ACCELERATOR if any(pci_class.startswith(prefix) for prefix in entry["classes"]) else OTHER
 
 
+def _shows_itself(host, address, entry, vendors, pci_class):
+    """Whether a function that neither id nor class names is an accelerator by what it hangs on, or by the driver that took it."""
+    if "internal_switch" not in entry["flags"]:
+        return _driver(host, address) in entry["modules"]
+    # the driver takes integrated graphics too: those have no switch of the card's maker above them
+    path = _path(host, address) if pci_class.startswith("03") else None
+    return isinstance(path, list) and len(path) > 1 and vendors.get(path[-2]) == vendors[address]
+
+
 def _model(entry, role, device):
     for table in ("devices", "bridges", "excluded"):
         if is_known(device) and device in entry[table]:
@@ -200,6 +209,8 @@ def scan(host, manufacturers=None):
         device = _read(host, address, "device", _hex(4))
         pci_class = _read(host, address, "class", _hex(6))
         role = role_of(entry, device, pci_class)
+        if role == OTHER and device not in entry["excluded"] and _shows_itself(host, address, entry, vendors, pci_class):
+            role = ACCELERATOR
         if role == OTHER and device not in entry["excluded"] and pci_class[:2] not in _LISTED:
             continue
         if role == ACCELERATOR:
