@@ -12,7 +12,7 @@ import amd_samples as amd
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd as reader
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_smi
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown, unknown
 
 PCI = amd.on_pci("0000:%s:00.0" % b for b in amd.BUSES)
 
@@ -247,6 +247,13 @@ def test_one_card_less_than_on_pci_asks_the_other_tool_too():
     assert "0000:e5:00.0" in section["detection"]["reason"]
     assert section["detection"]["host"]["accelerators"] == 8
     assert section["sources"][-1]["source"] == "rocm-smi --showuniqueid"
+
+
+def test_fewer_than_the_other_tool_where_pci_does_not_tell():
+    ids = "".join("GPU[%d]\t\t: Unique ID: 0x%x\n" % (i, i + 77) for i in range(8))
+    detection = collect(amd.node(range(1)), pci=unknown("denied"), more=[("rocm-smi --showuniqueid", ids)])["detection"]
+    assert (detection["state"], detection["accelerators"], detection["host"]["accelerators"]) == ("unavailable", 1, 8)
+    assert detection["reason"] == "rocm-smi --showuniqueid reports 8, 1 were read"
 
 
 def test_static_without_one_that_list_has():

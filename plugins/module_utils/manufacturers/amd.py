@@ -64,7 +64,7 @@ def collect(host, pci=None):
     addresses = [c["address"] for c in bus] if isinstance(bus, list) else []
     devices = _devices(host, reading.rows, addresses)
     check = _not_run("it would tell nothing more")
-    if reading is primary and not primary.hung and len(addresses) > len(report.packages(devices)):
+    if reading is primary and not primary.hung and (not isinstance(bus, list) or len(addresses) > len(report.packages(devices))):
         check = _host_check(host, sources)
     block = report.detection(MANUFACTURER, devices, failed, bus, check, missing)
     return report.section(MANUFACTURER, host, devices, block, _driver(host, readings), sources, note=note)
@@ -75,7 +75,7 @@ def _not_run(reason):
 
 
 def _host_check(host, sources):
-    """The vendor's own count, asked where amd-smi lists fewer than PCI. The partitions of a card repeat its id."""
+    """The vendor's own count, asked where amd-smi lists fewer than PCI, or PCI does not tell. The partitions of a card repeat its id."""
     answer = host.run(HOST_CHECK, timeout=20)
     sources.append(report.source(answer))
     ids = [str(hex_id(line.split("Unique ID:", 1)[1], str(n))) for n, line in enumerate(answer.stdout.splitlines()) if "Unique ID:" in line]
