@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ansible.utils.display import Display
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document, run_directory, run_documents
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document, regular_file, run_directory, run_documents
 
 
 class ActionModule(ControllerAction):
@@ -59,7 +59,7 @@ class ActionModule(ControllerAction):
     def _write(self, path, text):
         """Whether the file was not so already."""
         with contextlib.suppress(OSError, ValueError):
-            if path.read_text(encoding="utf-8") == text:
+            if regular_file.text(path) == text:
                 return False
         if self._task.check_mode:
             return True

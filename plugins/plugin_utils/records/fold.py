@@ -14,7 +14,7 @@ import json
 import os
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, verdict, workers
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, regular_file, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
@@ -93,7 +93,7 @@ def load(run, node):
     sections = {}
     for section, path in run.section_files(node).items():
         try:
-            envelope = json.loads(_read(path))
+            envelope = json.loads(regular_file.text(path, LARGEST_SECTION))
             if envelope.__class__ is not dict or envelope.get("schema") != SECTION_SCHEMA or envelope.get("data").__class__ is not dict:
                 raise ValueError("not a %s document" % SECTION_SCHEMA)
         except (OSError, ValueError, RecursionError) as error:
@@ -101,24 +101,6 @@ def load(run, node):
             envelope = {"status": "failed", "data": {}, "reason": "%s: %s" % (path.name, said)}
         sections[section] = envelope
     return sections
-
-
-def _read(path):
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        size = os.fstat(descriptor).st_size
-        if size > LARGEST_SECTION:
-            raise ValueError("larger than %d MiB" % (LARGEST_SECTION >> 20))
-        parts = []
-        while True:
-            part = os.read(descriptor, size + 1)
-            if not part:
-                return b"".join(parts).decode("utf-8")
-            parts.append(part)
-            if len(parts) > 1024:
-                raise ValueError("it grows while it is read")
-    finally:
-        os.close(descriptor)
 
 
 def _node(run, node, plan, records):

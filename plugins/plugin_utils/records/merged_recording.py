@@ -14,7 +14,7 @@ import secrets
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import SCHEMA
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import tidy
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import regular_file, tidy
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunError, decode, dumps, encode, write_new
 
 PARTS = "parts"  # below recordings/; a folder without recording.yml is no node for replay.yml
@@ -60,7 +60,7 @@ def merge_all(run):
 
 def _load(path):
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(regular_file.read(path))
     except (OSError, ValueError) as error:
         raise RunError("%s: recording cannot be read: %s" % (path, error)) from None
 

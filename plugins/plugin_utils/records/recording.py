@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import SCHEMA, MalformedRecording, ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import regular_file
 
 SUFFIXES = (".yml", ".yaml", ".json", ".yml.gz", ".yaml.gz", ".json.gz")
 _MAX_BYTES = 64 * 1024 * 1024
@@ -36,7 +37,7 @@ def load(path):
     """The recording at path as one self-contained document. MalformedRecording names the file and the key."""
     path = Path(path)
     try:
-        raw = path.read_bytes()
+        raw = regular_file.read(path)
         if path.name.endswith(".gz"):
             raw = _unzip(raw)
         text = raw.decode("utf-8")
@@ -121,10 +122,12 @@ def _check_asked(where, asked):
 
 
 def _text(folder, name, where):
+    if not isinstance(name, str) or not name or Path(name).is_absolute():
+        raise MalformedRecording("%s: found file %r, allowed: a path relative to the recording" % (where, name))
     try:
-        return (folder / str(name)).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise MalformedRecording("%s: %s cannot be read: %s" % (where, name, error.strerror)) from None
+        return regular_file.read(folder / name).decode("utf-8", "replace")
+    except (OSError, ValueError) as error:
+        raise MalformedRecording("%s: %s cannot be read: %s" % (where, name, getattr(error, "strerror", None) or error)) from None
 
 
 def _include(document, folder):
@@ -163,8 +166,8 @@ def find(folder):
 def _node(path, folder):
     """The node a recording is of; cheap for plain YAML, whose node is a line of its own."""
     try:
-        line = _NODE_LINE.search(path.read_bytes()) if path.suffix in (".yml", ".yaml") else None
+        line = _NODE_LINE.search(regular_file.read(path)) if path.suffix in (".yml", ".yaml") else None
         return line[1].decode() if line else load(path)["node"]
-    except (OSError, MalformedRecording):
+    except (OSError, ValueError):
         stem = path.name.partition(".")[0] if path.parent == folder else path.parent.name
         return re.sub(r"[^A-Za-z0-9_-]", "-", stem).lstrip("-_") or "recording"

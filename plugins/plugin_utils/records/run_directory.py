@@ -15,6 +15,8 @@ import time
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import regular_file
+
 RUN_SCHEMA = "fleetproof.accelerator/run/v1"
 SECTION_SCHEMA = "fleetproof.accelerator/section/v1"
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -73,7 +75,7 @@ class RunDirectory:
     def __init__(self, path):
         self.path = Path(path)
         try:
-            self.run = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            self.run = json.loads(regular_file.text(self.path / "run.json"))
         except FileNotFoundError:
             raise RunError("%s: no run here (run.json is missing)" % self.path) from None
         except (OSError, ValueError) as error:
@@ -132,7 +134,7 @@ class RunDirectory:
             return {}
         path = self.path / "policies" / (str(name) + ".json")
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return json.loads(regular_file.text(path))
         except (OSError, ValueError) as error:
             raise RunError("%s: policy of %s cannot be read: %s" % (path, node, error)) from None
 
@@ -172,7 +174,7 @@ class RunDirectory:
         newest = {}
         try:
             names = os.listdir(self.path / "nodes" / encode(node))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         for name in names:
             found = _SECTION_FILE.fullmatch(name)
@@ -188,7 +190,7 @@ class RunDirectory:
             if wanted and section not in wanted:
                 continue
             try:
-                envelope = json.loads(path.read_bytes())
+                envelope = json.loads(regular_file.read(path))
                 if not isinstance(envelope, dict) or envelope.get("schema") != SECTION_SCHEMA or not isinstance(envelope.get("data"), dict):
                     raise ValueError("not a %s document" % SECTION_SCHEMA)
             except (OSError, ValueError) as error:
