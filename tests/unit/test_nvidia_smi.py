@@ -66,7 +66,7 @@ def test_a_healthy_node():
         ({"missing": True}, "unavailable", "absent"),
         ({"denied": True}, "unavailable", "denied"),
         ({"signal": "SIGSEGV"}, "unavailable", "SIGSEGV"),
-        ({"rc": 0, "stdout": ""}, "unavailable", "not understood"),
+        ({"rc": 0, "stdout": ""}, "unavailable", "nvidia-smi -q -x: it printed nothing"),
         ({"rc": 0, "stdout": "<html><gpu><product_name>x"}, "unavailable", "ends early"),
         ({"rc": 0, "stdout": "\x00\x01garbage <<<>>> & </gpu>"}, "unavailable", "not understood"),
         ({"rc": 6, "stdout": "No devices were found\n"}, "unavailable", "PCI shows 2"),

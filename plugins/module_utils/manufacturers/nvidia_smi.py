@@ -224,4 +224,5 @@ def failure(command):
     if kind in WORDS:
         return kind, "%s: %s" % (command.subject, WORDS[kind])
     first = (command.stdout.strip() or command.stderr.strip()).split("\n")[0]
-    return kind, command.reason if command.rc else "%s: not understood: %r" % (command.subject, first[:120])
+    told = "not understood: %r" % first[:120] if first else "it printed nothing"
+    return kind, command.reason if command.rc else "%s: %s" % (command.subject, told)
