@@ -28,7 +28,8 @@ incomplete; an optional one is listed as coverage.
 
 Every rule has the variables `accelerator_policy_<rule with underscores>_enabled` (default true) and `…_level`
 (info, warn or fail). Its other variables stand with it. They are ordinary inventory variables, set per host or group; values
-may be texts (`"true"`, `"8"`), as AWX surveys give them. A variable that does not exist is an error that names the nearest.
+may be texts (`"true"`, `"8"`), as AWX surveys give them. Numbers are 0 or more. A variable that does not exist is an error that
+names the nearest.
 
 ## Expectations
 

@@ -72,6 +72,30 @@ def test_counts(value, parsed):
     assert policy.parse({"accelerator_expected_count": value}).expected_count == parsed
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "allowed"),
+    [
+        ("temperature_margin_margin", -5, "a number from 0"),
+        ("temperature_margin_limit", "-1", "a number from 0"),
+        ("cohort_memory_tolerance_percent", -0.5, "a number from 0"),
+        ("ecc_uncorrected_volatile", -1, "a whole number from 0"),
+        ("retired_pages_most", "-60", "a whole number from 0"),
+        ("pcie_width_lanes", 0, "a whole number from 1"),
+    ],
+)
+def test_numbers_below_their_least_are_refused(variable, value, allowed):
+    name = "accelerator_policy_" + variable
+    assert problems(**{name: value}) == ["%s: found %r, allowed: %s" % (name, value, allowed)]
+
+
+def test_every_number_of_every_rule_has_a_least_value_and_its_defaults_keep_it():
+    for name, (_rule, _key, parameter) in policy.names().items():
+        if parameter.type in ("int", "number"):
+            assert problems(**{name: -1})[0].startswith(name)
+            defaults = [parameter.default, *(default for default, _source in (parameter.by_manufacturer or {}).values())]
+            assert all(default is None or policy.convert(default, parameter.type, least=parameter.least) == default for default in defaults)
+
+
 def test_other_variables_are_none_of_its_business():
     assert policy.parse({"accelerator_run_root": "runs", "ansible_host": "x", 7: 8}).expected_count is None
     with pytest.raises(policy.PolicyError, match="found list"):

@@ -54,6 +54,12 @@ def test_a_memory_that_was_not_read_is_no_other_model():
     assert judged(sections).counts["mixed-models"] == [0, 1, 0, 0, 0]
 
 
+def test_one_accelerator_of_unknown_memory_is_of_one_model():
+    sections = synthetic.healthy(1)
+    sections["accelerators.nvidia"]["devices"][0]["memory_mib"] = {"unknown": "the output ends early"}
+    assert judged(sections).counts["mixed-models"] == [1, 0, 0, 0, 0]
+
+
 def test_a_name_from_another_source_is_not_the_wrong_model():
     sections = cut_off(8, name="H100 as sysfs says it")
     told = judged(sections, accelerator_expected_model=synthetic.NAME)

@@ -40,7 +40,7 @@ def _entry(device):
     reads=_DEVICES,
     scope="device",
     remedy="Reseat the device and its riser or cable, clean the contacts, then check the slot; compare with the neighboring devices.",
-    parameters={"lanes": Parameter("int", None, "lanes", "the smaller of what the device and its slot can do")},
+    parameters={"lanes": Parameter("int", None, "lanes", "the smaller of what the device and its slot can do", least=1)},
     follows=("device-lost",),
 )
 def pcie_width(device, p):

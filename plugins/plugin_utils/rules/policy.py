@@ -128,7 +128,7 @@ def parse(variables):
         if _unset(value):
             continue
         try:
-            given.setdefault(rule, {})[parameter_name] = convert(value, parameter.type, parameter.choices)
+            given.setdefault(rule, {})[parameter_name] = convert(value, parameter.type, parameter.choices, parameter.least)
         except ValueError as error:
             problems.append("%s: found %s, allowed: %s" % (name, _show(value), error))
     expectations = {}
@@ -150,9 +150,11 @@ def parse(variables):
     return Policy(given, **expectations)
 
 
-def convert(value, kind, choices=()):
+def convert(value, kind, choices=(), least=None):
     """value as the type of a parameter; ValueError says what is allowed."""
     value = _CONVERT[kind](value)
+    if least is not None and kind in ("int", "number") and value < least:
+        raise ValueError("%s from %s" % ("a whole number" if kind == "int" else "a number", least))
     if choices and value not in choices:
         raise ValueError(" | ".join(choices))
     return value

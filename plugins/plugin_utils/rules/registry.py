@@ -65,6 +65,7 @@ class Parameter(NamedTuple):
     source: str = ""
     by_manufacturer: object = None  # {manufacturer: (default, source)}
     choices: tuple = ()
+    least: object = 0  # of an int or a number; counts, sizes, times and margins below nothing would judge nothing
 
 
 class Rule(NamedTuple):
