@@ -21,6 +21,7 @@ class ActionModule(ControllerAction):
         "run_root": {"type": "path"},
         "run_id": {"type": "str"},
         "nodes": {"type": "list", "elements": "str"},
+        "limited_to": {"type": "list", "elements": "str"},
         "manufacturers": {"type": "list", "elements": "str"},
         "directory": {"type": "path"},
     }
@@ -33,7 +34,11 @@ class ActionModule(ControllerAction):
             run = run_directory.find(arguments["run_root"], arguments["run_id"])
         else:
             raise run_directory.RunError("run_document: found neither run_directory nor run_root, allowed: one of them")
-        names = run_documents.roster(run, arguments["nodes"])
+        asked = arguments["nodes"]
+        if not asked and arguments["limited_to"]:
+            asked = sorted(set(arguments["limited_to"]) & set(run.roster))
+            self.under_limit(task_vars, asked, run.roster)
+        names = run_documents.roster(run, asked)
         made = {name: run_documents.make(run, name, arguments["manufacturers"]) for name in names}
         texts = {name: preflight_document.dump(one) for name, one in made.items()}
         changed, files = False, []

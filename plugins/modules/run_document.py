@@ -33,6 +33,12 @@ options:
     description: Nodes to make the document of; the whole roster without it.
     type: list
     elements: str
+  limited_to:
+    description:
+      - Hosts of the play under C(--limit). Of them, the nodes of the run get a document; that there is none is an error.
+      - Not used with O(nodes).
+    type: list
+    elements: str
   manufacturers:
     description:
       - Manufacturers asked about. Each has a group in the document, also when there is nothing of it.

@@ -35,11 +35,26 @@ def test_judging_a_run_again_happens_and_decides_for_the_nodes_named(place, play
         assert run.fleet()["judgement"] == before + 1
 
 
+def test_documents_are_made_of_the_nodes_named(place, tmp_path):
+    """Of a run with two nodes, of which b was not read: what is unavailable there is no failure of a."""
+    for number, (limit, nodes, documents, code) in enumerate(
+        [("a", None, ["a"], 0), ("a,login", None, ["a"], 0), ("b", None, ["b"], 2), ("a", ["b"], ["b"], 2), (None, None, ["a", "b"], 2)]
+    ):
+        folder = tmp_path / str(number)
+        variables = {"accelerator_run_id": "part", "accelerator_document_directory": str(folder), **({"accelerator_document_nodes": nodes} if nodes else {})}
+        limit = ["--limit", limit] if limit else []
+        run = plays.play("preflight_document", *limit, run_root=place / "runs", inventory=place / "hosts.yml", variables=variables)
+        assert run.code == code, run.output
+        assert sorted(path.stem for path in folder.iterdir()) == documents
+        assert ("preflight failed" in run.output) == bool(code), run.output
+
+
 @pytest.mark.parametrize(
     ("playbook", "inventory", "limit", "variables", "words"),
     [
         ("preflight", "hosts.yml", "login", {}, ["--limit: found login", "2 nodes expected: a, b"]),
         ("fold", "hosts.yml", "login", {"accelerator_run_id": "part"}, ["--limit: found login", "2 nodes expected: a, b"]),
+        ("preflight_document", "hosts.yml", "login", {"accelerator_run_id": "part"}, ["--limit: found login", "2 nodes expected: a, b"]),
         ("fold", None, "a", {"accelerator_run_id": "part"}, ["--limit leaves out localhost", "--limit localhost,NODE"]),
         ("replay", None, "a", {"recordings": "{place}/one"}, ["--limit leaves out localhost", "--limit localhost,NODE"]),
         ("replay", None, "localhost,c", {"recordings": "{place}/one"}, ["--limit: found localhost,c", "nodes expected: a, b"]),
