@@ -11,6 +11,7 @@ Files that are there are kept as they are. Afterwards `make docs` registers it.
 from __future__ import annotations
 
 import argparse
+import keyword
 import pathlib
 import re
 import sys
@@ -46,6 +47,11 @@ def mistakes(name, title, vendor, tool):
     ):
         if not re.fullmatch(pattern, value):
             told.append("%s: found %r, allowed: %s" % (what, value, allowed))
+    if keyword.iskeyword(name):
+        told.append("NAME: found %r, allowed: no word of Python" % name)
+    taken = [place.replace("@NAME@", name) for _head, place in FILES.values() if not told and (ROOT / place.replace("@NAME@", name)).exists()]
+    if taken and "plugins/plugin_utils/data/manufacturers/%s.yml" % name not in taken:
+        told.append("NAME: found %r, allowed: a name that nothing else has: %s" % (name, taken[0]))
     for path in sorted((ROOT / "plugins" / "plugin_utils" / "data" / "manufacturers").glob("*.yml")):
         vendors = [item["value"] for item in yaml.safe_load(path.read_text(encoding="utf-8"))["vendors"]]
         if vendor and path.stem != name and vendor in vendors:
