@@ -3,11 +3,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures the figures this project promises: medians over whole processes.
 
-    python tests/bench/run.py [ssh] [size] [fold] [hang] [--nodes 50] [--runs 3]
+    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [--nodes 50] [--runs 3]
 
 ssh   Controller CPU of the default preflight over lab nodes, against `ansible -m ping` over the same nodes and forks, and
       module tasks a node. The CPU of the nodes, which lie on the same machine, is not counted.
 size  Our own source that a module imports when it starts, and all that is sent to the node with it.
+calls Calls of the vendor's tools and libraries on a healthy recorded node of each manufacturer, which are made one after the other:
+      what a node with that many cards takes.
 fold  Judging and folding 1,000 node reports against json.loads of the same files.
 hang  When a node with a hanging vendor tool, and one whose ssh says nothing, were done, and when the others were.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import collections
 import json
 import os
 import resource
@@ -29,6 +32,7 @@ from pathlib import Path
 import bench_paths
 import lab_profile
 import lab_recordings
+import nine
 import nodelab
 import plays
 
@@ -138,6 +142,16 @@ def bench_size(*_unused):
             print("%-28s %6.1f                    %6.1f" % (module.stem, start, sent))
 
 
+def bench_calls(*_unused):
+    print("vendor calls a node of 8      <manufacturer>_info   allocation_info   (of them for each card)")
+    for name in nine.PARTS:
+        one, eight = nine.calls(name, 1), nine.calls(name, 8)
+        each = [(len(many) - len(few)) // 7 for few, many in zip(one, eight)]
+        tools = collections.Counter(call.partition(" ")[0] for call in eight[0] + eight[1])
+        told = ", ".join("%s %d" % pair for pair in tools.items())
+        print("%-28s %6d (%d)            %6d (%d)          %s" % (name, len(eight[0]), each[0], len(eight[1]), each[1], told))
+
+
 def bench_fold(*_unused):
     subprocess.run(
         [sys.executable, str(ROOT / "tests" / "bench" / "bench_fold.py")], check=True, env=dict(os.environ, PYTHONPATH=str(ROOT / ".cache" / "collections"))
@@ -182,7 +196,7 @@ def bench_hang(_nodes, runs):
     print("node with a silent ssh       done after %3d s              (deadline %d + 5)" % (statistics.median(quiet), DEADLINE))
 
 
-PARTS = {"ssh": bench_ssh, "size": bench_size, "fold": bench_fold, "hang": bench_hang}
+PARTS = {"ssh": bench_ssh, "size": bench_size, "calls": bench_calls, "fold": bench_fold, "hang": bench_hang}
 
 
 def main():

@@ -310,3 +310,28 @@ def read(recorded, library_root=None, asked=None):
         found.update(MODULES["allocation_info"].collect(ReplayHost(recorded), options))
     found["kernel"] = MODULES["kernel_events"].collect(ReplayHost(recorded))["kernel"]
     return json.loads(json.dumps(found))
+
+
+class Counting(ReplayHost):
+    """Every call of a vendor's tool or library, in order."""
+
+    def __init__(self, document):
+        super().__init__(document)
+        self.made = []
+
+    def run(self, argv, **options):
+        self.made.append(" ".join(argv))
+        return super().run(argv, **options)
+
+    def native(self, name, reader, **options):
+        self.made.append("lib" + name)
+        return super().native(name, reader, **options)
+
+
+def calls(name, count):
+    """(calls of <manufacturer>_info, calls of allocation_info) on a healthy node."""
+    recorded = recording(PARTS[name](count))
+    host, other = Counting(recorded), Counting(recorded)
+    section = MODULES[name + "_info"].collect(host)["accelerators." + name]
+    MODULES["allocation_info"].collect(other, {"manufacturer": name, **{key: section[key] for key in ("detection", "devices", "driver")}})
+    return host.made, other.made
