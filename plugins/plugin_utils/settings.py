@@ -56,9 +56,16 @@ def _directory(value):
         raise ValueError("an absolute path")
 
 
+def _directories(value):
+    if isinstance(value, str) or not isinstance(value, (list, tuple)) or not all(isinstance(one, str) and one.startswith("/") for one in value):
+        raise ValueError("a list of absolute paths")
+
+
 CHECKS = {
     "accelerator_allocation": _bool,
     "accelerator_allow_driver_writes": _bool,
+    "accelerator_cdi_directories": _directories,
+    "accelerator_container_sections": _bool,
     "accelerator_deadline": _seconds,
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
