@@ -11,6 +11,7 @@ import secrets
 from pathlib import Path
 
 from ansible.utils.display import Display
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import settings
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document, regular_file, run_directory, run_documents
 
@@ -34,6 +35,9 @@ class ActionModule(ControllerAction):
             run = run_directory.find(arguments["run_root"], arguments["run_id"])
         else:
             raise run_directory.RunError("run_document: found neither run_directory nor run_root, allowed: one of them")
+        wrong = settings.problems({"accelerator_manufacturers": arguments["manufacturers"]})
+        if wrong:
+            raise run_directory.RunError(wrong[0].replace("accelerator_manufacturers", "manufacturers", 1))
         asked = arguments["nodes"]
         if not asked and arguments["limited_to"]:
             asked = sorted(set(arguments["limited_to"]) & set(run.roster))

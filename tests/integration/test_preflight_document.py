@@ -28,6 +28,14 @@ def test_reading_first_then_printing_and_failing(tmp_path):
     row = {"accelerator": CARD, "capability": "smlu-mode", "mode": "sliced", "state": "unavailable", "depth": "declared"}
     assert document["accelerators"][0]["checks"][0] == dict(row, reason="cndev: absent (no libcndev.so)")
 
+    # Asked of others, without reading; a name that nobody has is told before anything is made.
+    asked = {"accelerator_strict": False, "accelerator_manufacturers": ["hygon", "nvidia"]}
+    other = plays.play("preflight_document", run_root=tmp_path / "runs", variables=asked)
+    others = other.output[other.output.index("accelerators:\n") : other.output.index("\nok: ")]
+    assert [group["manufacturer"] for group in yaml.safe_load(others)["accelerators"]] == ["cambricon", "hygon", "nvidia"]
+    wrong = plays.play("preflight_document", run_root=tmp_path / "runs", variables={"accelerator_manufacturers": ["nvidai"]})
+    assert wrong.code == 2 and "the nearest to nvidai is nvidia" in wrong.output and "accelerators:" not in wrong.output, wrong.output
+
     # The same run again, from its files; not strict, it does not fail. The exit rule of any playbook that judges.
     again = plays.play("preflight_document", run_root=tmp_path / "runs", variables={"accelerator_strict": False})
     assert again.code == 0 and text in again.output, again.output
