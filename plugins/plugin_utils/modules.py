@@ -9,7 +9,7 @@ from typing import Callable, NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask, cambricon_smlu
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cdi, container_runtime, kernel_log, node
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cdi, container_runtime, kernel_log, kubelet, node
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.manufacturer_readers import READERS
 
 
@@ -39,6 +39,7 @@ MODULES = {
     "cdi_info": Reader(lambda host, options=None: {"cdi": cdi.collect(host, (options or {}).get("directories"))}, ("cdi",)),
     "container_runtime_info": Reader(container_runtime.collect, ("container_runtime",)),
     "kernel_events": Reader(lambda host, _options=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
+    "kubelet_info": Reader(lambda host, _options=None: {"kubelet": kubelet.collect(host)}, ("kubelet",)),
     **{driver.MANUFACTURER + "_slicing": _slicing(driver) for driver in (ascend_share, cambricon_smlu)},
     **{reader.MANUFACTURER + "_info": _manufacturer(reader) for reader in READERS},
 }

@@ -46,7 +46,8 @@ def judged(tmp_path_factory):
 
 def test_every_schema_is_one():
     assert sorted(p.stem for p in SCHEMAS.glob("*.json")) == [
-        "accelerators", "allocation", "cdi", "finding", "fleet", "host", "kernel", "outcome", "pci", "record", "run", "section", "slicing",
+        "accelerators", "allocation", "cdi", "container_runtime", "finding", "fleet", "host", "kernel", "kubelet", "outcome", "pci", "record", "run",
+        "section", "slicing",
     ]  # fmt: skip
     for path in SCHEMAS.glob("*.json"):
         assert validator(path.stem).schema["$id"].endswith(path.name)

@@ -208,8 +208,8 @@ class Kubelet:
 
     # -- one setting -----------------------------------------------------------------------------------------------
 
-    def setting(self, name, field):
-        """A setting by its flag and its field, as the operator's preflight reads it."""
+    def setting(self, name, field, what="value"):
+        """A setting by its flag and its field, as the operator's preflight reads it. what: its name in the note."""
         if self.problem:
             return Reading(UNSEARCHABLE, None, None, "could not look for a kubelet: %s" % self.problem, None)
         for source in self.sources():
@@ -225,7 +225,7 @@ class Kubelet:
                 return Reading(CONFLICT, None, source.name, "%s: configurations disagree: %s" % (source.name, ", ".join(values)), self.running)
             if values:
                 return Reading(VALUE, values[0], source.name, "", self.running)
-        return Reading(UNNAMED, None, None, self.unnamed(), self.running)
+        return Reading(UNNAMED, None, None, self.unnamed(what), self.running)
 
     @staticmethod
     def _last(files, key):
@@ -234,12 +234,12 @@ class Kubelet:
             last = (None if file.linked else line_value(file.text, key)) or last
         return last
 
-    def unnamed(self):
-        places = [source.name for source in self.sources()]
+    def unnamed(self, what, places=None):
+        places = [source.name for source in self.sources()] if places is None else places
         listed = places[0] if len(places) == 1 else "%s or %s" % (", ".join(places[:-1]), places[-1])
         if self.running:
-            return "the running kubelet names none in %s" % listed
-        return "no kubelet runs, and none is named in %s; a later kubelet may still get one on its command line" % listed
+            return "the running kubelet names no %s in %s" % (what, listed)
+        return "no kubelet runs, and no %s is named in %s; a later kubelet may still get one on its command line" % (what, listed)
 
 
 # Programs with a kubelet inside, or that start one, and the words that make them a node: k3s(1) server and agent, MicroK8s' kubelite.
