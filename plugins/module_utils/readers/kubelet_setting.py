@@ -252,6 +252,6 @@ EMBEDDING = {
 }
 
 
-def read(host, name, field):
+def read(host, name, field, what="value"):
     """One setting: ENDPOINT or TOPOLOGY_POLICY."""
-    return Kubelet(host).setting(name, field)
+    return Kubelet(host).setting(name, field, what)
