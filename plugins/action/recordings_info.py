@@ -10,6 +10,9 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.cont
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 
 
+GROUPS = ("all", "ungrouped", "accelerator_recorded_nodes")  # a host of such a name gives its variables to every other
+
+
 class ActionModule(ControllerAction):
     OPTIONS = {"directory": {"type": "path", "required": True}}
     ERRORS = (MalformedRecording,)
@@ -18,4 +21,7 @@ class ActionModule(ControllerAction):
         if not arguments["directory"]:
             raise MalformedRecording("recordings: found nothing, allowed: -e recordings=DIRECTORY")
         found = recording.find(arguments["directory"])
+        taken = sorted(set(found) & set(GROUPS))
+        if taken:
+            raise MalformedRecording("%s: found a node named %s, allowed: any name but those of groups: %s" % (found[taken[0]], taken[0], ", ".join(GROUPS)))
         return {"changed": False, "recordings": [{"node": node, "path": str(path.resolve())} for node, path in sorted(found.items())]}

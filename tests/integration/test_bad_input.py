@@ -23,6 +23,8 @@ def place(tmp_path_factory):
     (place / "mixed" / "b.yml").write_text("schema: fleetproof.accelerator/recording/v1\nnode: b\nfiles: [\n")
     (place / "mixed" / "c.yml").write_text("schema: fleetproof.accelerator/recording/v2\nnode: c\n")
     (place / "mixed" / "d.json").write_text('{"schema": "fleetproof.accelerator/recording/v1", "node": "d", "comands": []}')
+    (place / "group").mkdir()
+    plays.write_inventory(place / "group" / "all.json", lab_recordings.h100("all"))
     (place / "file").write_text("")
     node = {"ansible_connection": "local", "accelerator_recording": str(place / "one" / "a.json")}
     plays.write_inventory(place / "a.json", {"accelerator_nodes": {"hosts": {"a": node}}})
@@ -65,6 +67,7 @@ POLICY = {
         ("fold", None, {"accelerator_run_id": "old", "accelerator_profile": "acceptence"}, ["accelerator_profile", "nearest is acceptance"]),
         ("replay", None, {"recordings": "{place}/none"}, ["recordings", "{place}/none", "not a directory"]),
         ("replay", None, {}, ["recordings", "found nothing", "-e recordings=DIRECTORY"]),
+        ("replay", None, {"recordings": "{place}/group"}, ["{place}/group/all.json", "a node named all", "those of groups"]),
         ("replay", None, {"recordings": "{place}/twice"}, ["recordings", "node a", "x.json", "y.json", "one recording a node"]),
     ],
 )  # fmt: skip
