@@ -9,7 +9,6 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 
-
 GROUPS = ("all", "ungrouped", "accelerator_recorded_nodes")  # a host of such a name gives its variables to every other
 
 
