@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 
 import lspci_captures
 import pytest
@@ -101,11 +102,8 @@ def read(captures, tmp_path):
     def section(commands, files=None, pci=None):
         entries = []
         for argv, said in commands.items():
-            said = (
-                {"stdout_file": str(captures / "amd" / said)}
-                if isinstance(said, str)
-                else {k: str(captures / "amd" / v) if k.endswith("_file") else v for k, v in said.items()}
-            )
+            said = {"stdout_file": said} if isinstance(said, str) else said
+            said = {k: os.path.relpath(captures / "amd" / v, tmp_path) if k.endswith("_file") else v for k, v in said.items()}
             entries.append(dict({"argv": argv.split()}, **said))
         document = {
             "schema": "fleetproof.accelerator/recording/v1",
@@ -254,12 +252,12 @@ def test_driver_of_the_kernels_tree(captures, read):
     assert "in-tree" in driver["module_version"]["not_applicable"]
 
 
-def test_memory_of_a_partition(captures, read):
+def test_memory_of_a_partition(captures, read, tmp_path):
     nodes = "/sys/class/kfd/kfd/topology/nodes"
     files = {nodes: {"dir": [str(n) for n in range(8)]}}
     for number in range(8):
         files["%s/%d/properties" % (nodes, number)] = "simd_count 152\ndomain 0\nlocation_id %d\n" % (0x0500 | number << 28)
-        files["%s/%d/mem_banks/0/properties" % (nodes, number)] = {"text_file": str(captures / "amd" / "kfd-mem-bank-mi300x-cpx.txt")}
+        files["%s/%d/mem_banks/0/properties" % (nodes, number)] = {"text_file": os.path.relpath(captures / "amd" / "kfd-mem-bank-mi300x-cpx.txt", tmp_path)}
     files["/sys/bus/pci/devices/0000:05:00.0/mem_info_vram_total"] = "206141652992\n"
     pci = [{"address": "0000:05:00.0", "role": "accelerator", "driver": "amdgpu", "model": "MI300X"}]
     devices = read({"amd-smi version --json": {"missing": True}, "rocm-smi -a --json": {"missing": True}}, files, pci)["devices"]
