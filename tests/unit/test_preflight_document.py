@@ -338,3 +338,24 @@ def test_the_line_of_one_node_is_whole():
     assert run_documents.message(told, 1) == "preflight failed: " + "; ".join(told)
     assert run_documents.message(told, 2) == "preflight failed: " + "; ".join([*told[:50], "and 40 more"])
     assert run_documents.message([], 1) == ""
+
+
+KUBELET = {"timestamp": "2026-10-05T09:31:00Z", "lines": {"topology_manager_policy": {"outcome": "value", "value": "restricted", "source": "/etc/k.yaml"}}}
+
+
+def test_topology_is_what_the_kubelet_names():
+    told = records.document({"kubelet": KUBELET})["topology"]
+    assert told == {"timestamp": "2026-10-05T09:31:00Z", "policy": "restricted", "depth": "declared"}
+
+
+def test_topology_that_is_not_known_says_why():
+    line = {"outcome": "unreadable", "value": {"unknown": "/etc/k.yaml: denied (EACCES)"}, "source": "/etc/k.yaml"}
+    broken = dict(KUBELET, lines={"topology_manager_policy": line})
+    told = records.document({"kubelet": broken})["topology"]
+    assert (told["policy"], told["note"]) == ("unknown", "/etc/k.yaml: denied (EACCES)")
+    filed = {"status": "timeout", "reason": "no answer in time", "data": {}, "finished": "2026-10-05T09:32:00Z"}
+    told = records.document({"kubelet": filed})["topology"]
+    assert (told["timestamp"], told["policy"], told["note"]) == ("2026-10-05T09:32:00Z", "unknown", "no answer in time")
+    for junk in (None, [], {}, {"topology_manager_policy": []}, {"topology_manager_policy": {"value": 7}}):
+        told = records.document({"kubelet": dict(KUBELET, lines=junk)})["topology"]
+        assert told["policy"] == "unknown" and told["note"]

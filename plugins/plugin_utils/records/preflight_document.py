@@ -32,7 +32,7 @@ NOTES = {
 }
 NO_MODE = "it came without a mode and cannot be compared across manufacturers"
 NO_NETWORK = "not built yet: no interface was looked at"
-NO_TOPOLOGY = "not built yet: the kubelet was not asked for its policy"
+NO_TOPOLOGY = "the kubelet was not asked for its policy: accelerator_container_sections is off"
 NO_TIME = "0001-01-01T00:00:00Z"
 LONGEST_LINE, LONGEST_TEXT = 2000, 65536
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
@@ -60,8 +60,21 @@ def document(sections, manufacturers=None, sweep_errors=(), lock=None, stamp="")
     return {
         "accelerators": groups,
         "network": {"timestamp": time, "note": NO_NETWORK},
-        "topology": {"timestamp": time, "policy": "unknown", "depth": "declared", "note": NO_TOPOLOGY},
+        "topology": _topology(report, time),
     }
+
+
+def _topology(report, time):
+    """The policy as the operator reads it. A known one has no note, an unknown one always has."""
+    status, reason, data = report.get("kubelet")
+    lines = data.get("lines") if isinstance(data.get("lines"), dict) else {}
+    found = lines.get("topology_manager_policy")
+    value = found.get("value") if isinstance(found, dict) else None
+    section = {"timestamp": time if status is None else report.time("kubelet"), "policy": "unknown", "depth": "declared"}
+    if status == "read" and _line(value):
+        return dict(section, policy=_line(value))
+    note = _line(value.get("unknown")) if status == "read" and isinstance(value, dict) else reason
+    return dict(section, note=NO_TOPOLOGY if status is None else note or "no policy in the section kubelet")
 
 
 _GROUP = re.compile(r"accelerators\.[a-z][a-z0-9_-]*\Z")
