@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 
 from ansible.module_utils.parsing.convert_bool import boolean
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.container_runtime import RUNTIMES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
 _LONGEST = 86400
@@ -51,6 +52,11 @@ def _exit_rule(value):
         raise ValueError(" | ".join(EXIT_RULES))
 
 
+def _engine(value):
+    if value not in RUNTIMES:
+        raise ValueError(" | ".join(RUNTIMES))
+
+
 def _directory(value):
     if not isinstance(value, str) or not value.startswith("/"):
         raise ValueError("an absolute path")
@@ -65,6 +71,7 @@ CHECKS = {
     "accelerator_allocation": _bool,
     "accelerator_allow_driver_writes": _bool,
     "accelerator_cdi_directories": _directories,
+    "accelerator_container_engine": _engine,
     "accelerator_container_sections": _bool,
     "accelerator_deadline": _seconds,
     "accelerator_exit_rule": _exit_rule,

@@ -316,7 +316,7 @@ def crio(asked, unit):
         answer = asked.run("crio", "status", "--socket", socket, "config") if exists is True else None
         doc = document(answer.stdout, "crio status config")[0] if answer is not None and answer.succeeded else None
         live = crio_config([doc]) if doc else None
-    said = live or disk
+    said = live or ({"handlers": {}} if why else disk)
     silent = unknown(why or "left to the default of this version")
     driver = said.get("cgroup_driver") or (silent if why and not live else "systemd")  # the default: crio.conf(5)
     found = handlers(asked, said["handlers"], driver)
