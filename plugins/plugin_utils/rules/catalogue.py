@@ -5,9 +5,21 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import bus, cdi, consistency, detection, devices, host, kernel, kubelet, memory, rows
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import (
+    bus,
+    cdi,
+    consistency,
+    container_runtime,
+    detection,
+    devices,
+    host,
+    kernel,
+    kubelet,
+    memory,
+    rows,
+)
 
-FILES = (bus, cdi, consistency, detection, devices, host, kernel, kubelet, memory, rows)
+FILES = (bus, cdi, consistency, container_runtime, detection, devices, host, kernel, kubelet, memory, rows)
 
 
 def load():
