@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import engine_samples as samples
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import toml_subset
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import toml, toml_subset
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown
 
 INDEX = "INDEX-nvidia-host.tsv"
@@ -70,7 +70,7 @@ def test_containerd(captures, name, how):
 @pytest.mark.parametrize("name", sorted(CONTAINERD))
 def test_the_parser_for_an_old_python_reads_them_the_same(captures, name):
     text = read(captures, name)
-    assert toml_subset.parse(text) == toml_subset.loads(text)
+    assert toml_subset.parse(text) == toml.loads(text)
 
 
 @pytest.mark.parametrize("name", CRICTL)

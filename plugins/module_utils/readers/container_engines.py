@@ -9,7 +9,7 @@ import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT, IS_A_DIRECTORY, NOT_A_DIRECTORY
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import toml_subset
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import toml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
 
 SECONDS = 8
@@ -79,8 +79,8 @@ def nothing(*found):
 def document(text, where):
     """(TOML as a dict, "") or (None, why not)."""
     try:
-        return toml_subset.loads(text), ""
-    except toml_subset.TomlError as error:
+        return toml.loads(text), ""
+    except toml.TomlError as error:
         return None, "%s: %s" % (where, error)
 
 

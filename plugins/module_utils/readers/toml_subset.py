@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import re
 
-try:
-    import tomllib
-except ImportError:  # before Python 3.11
-    tomllib = None
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.toml import TomlError
 
 DEEPEST = 40
 _SPACE = re.compile(r"[ \t]*")
@@ -28,23 +25,6 @@ _NUMBER = re.compile(
     re.ASCII,
 )
 _END = re.compile(r"(?=[ \t\n,\]}#]|\Z)")
-
-
-class TomlError(ValueError):
-    """Not TOML, or outside the subset; the message names the line."""
-
-
-def loads(text):
-    """The document as a dict."""
-    if tomllib is None:
-        return parse(text)
-    try:
-        return tomllib.loads(text)
-    except RecursionError:
-        raise TomlError("nested too deep") from None
-    except ValueError as error:
-        found = re.search(r"line (\d+)", str(error))
-        raise TomlError("not TOML, line %s" % (found.group(1) if found else "unknown")) from None
 
 
 def parse(text):
