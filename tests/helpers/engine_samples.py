@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import container_runtime
+from jsonschema import Draft202012Validator
 
 SOCKET = "/run/containerd/containerd.sock"
 CONFIG = "/etc/containerd/config.toml"
@@ -130,3 +132,18 @@ def containerd(config=BOTH, number="1.7.24", extra=(), **more):
     files = dict({SOCKET: {"exists": True}, CONFIG: config}, **more.pop("files", {}))
     kubelet = more.pop("kubelet", ["/usr/bin/kubelet", "--container-runtime-endpoint=unix://" + SOCKET])
     return section(commands=[served(number), dumped(config), *extra], files=files, kubelet=kubelet, **more)
+
+
+INFO = {
+    "ServerVersion": "27.3.1", "CgroupDriver": "systemd", "CgroupVersion": "2", "DefaultRuntime": "runc", "Driver": "overlay2", "DockerRootDir": "/data/docker",
+    "Runtimes": {"runc": {"path": "runc"}, "nvidia": {"path": "nvidia-container-runtime"}, "io.containerd.runc.v2": {"path": "runc"}},
+    "RegistryConfig": {"InsecureRegistryCIDRs": ["127.0.0.0/8"], "Mirrors": ["https://m.example/"], "IndexConfigs": {"r.example:5000": {"Secure": False}}},
+    "HttpProxy": "http://u:hunter2@proxy.example:3128", "CDISpecDirs": ["/etc/cdi", "/var/run/cdi"],
+}  # fmt: skip
+SCHEMA = Draft202012Validator(json.loads((Path(__file__).resolve().parents[2] / "docs" / "schemas" / "container_runtime.json").read_text()))
+
+
+def fits(section):
+    problems = [e.message[:300] for e in SCHEMA.iter_errors(section)]
+    assert problems == []
+    return section

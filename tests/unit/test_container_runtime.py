@@ -5,32 +5,19 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from pathlib import Path
 
 import engine_samples as samples
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import container_engines, container_runtime, containerd
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import container_runtime
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from jsonschema import Draft202012Validator
 
-SCHEMA = Draft202012Validator(json.loads((Path(__file__).resolve().parents[2] / "docs" / "schemas" / "container_runtime.json").read_text()))
 MAIN, DROP = samples.V2, samples.NVIDIA_V2
 
 
-def fits(section):
-    problems = [e.message[:300] for e in SCHEMA.iter_errors(section)]
-    assert problems == []
-    return section
-
-
 def engine(ident="containerd", **more):
-    return samples.engine(fits(samples.section(**more)), ident)
+    return samples.engine(samples.fits(samples.section(**more)), ident)
 
 
 def by_files(main, drops=None, number=None, **more):
@@ -154,7 +141,7 @@ def test_what_the_running_one_says_comes_before_what_is_on_disk():
         containerd={"defaultRuntimeName": "runc", "runtimes": {"runc": {"runtimeType": "io.containerd.runc.v2", "options": {"SystemdCgroup": True}}}},
         enableCDI=False, cdiSpecDirs=["/etc/cdi"], sandboxImage="r/pause:3.8",
     )  # fmt: skip
-    found = samples.engine(fits(samples.containerd(programs=("ctr", "crictl", "containerd"), extra=[info])))
+    found = samples.engine(samples.fits(samples.containerd(programs=("ctr", "crictl", "containerd"), extra=[info])))
     assert found["read_from"] == ["crictl info", "containerd config dump"]
     assert (found["default_handler"], sorted(found["handlers"]), found["sandbox_image"]) == ("runc", ["runc"], "r/pause:3.8")
     assert found["on_disk"] == {"default_handler": "nvidia", "handlers": ["nvidia", "runc"]}
@@ -162,7 +149,7 @@ def test_what_the_running_one_says_comes_before_what_is_on_disk():
 
 def test_what_a_newer_crictl_leaves_out_is_taken_from_the_dump():
     info = samples.running_info(containerd={"defaultRuntimeName": "nvidia"})
-    found = samples.engine(fits(samples.containerd(programs=("ctr", "crictl", "containerd"), extra=[info])))
+    found = samples.engine(samples.fits(samples.containerd(programs=("ctr", "crictl", "containerd"), extra=[info])))
     assert found["sandbox_image"] == "registry.example/pause:3.9" and found["cgroup_driver"] == "systemd"
 
 
@@ -212,7 +199,9 @@ def test_a_containerd_that_a_distribution_brings(config, socket, ident):
     files["/run/containerd/containerd.sock"] = {"absent": True}
     ctr = samples.command(["ctr", "--address", socket, "--connect-timeout", "3s", "version"], "Server:\n  Version:  v1.7.27-k3s1\n")
     crictl = {"argv": ["crictl", "--runtime-endpoint", "unix://" + socket, "info"], "missing": True}
-    found = fits(samples.section(programs=("ctr",), commands=[ctr, crictl], files=files, kubelet=["kubelet", "--container-runtime-endpoint=unix://" + socket]))
+    found = samples.fits(
+        samples.section(programs=("ctr",), commands=[ctr, crictl], files=files, kubelet=["kubelet", "--container-runtime-endpoint=unix://" + socket])
+    )
     assert [one["id"] for one in found["engines"]] == [ident] and found["kubelet"]["engine"] == ident
     assert found["engines"][0]["version"] == "1.7.27-k3s1" and found["engines"][0]["handlers"]["runc"]["cgroup_driver"] == "systemd"
 
@@ -222,18 +211,11 @@ def test_an_endpoint_nobody_knows():
     ctr = samples.command(["ctr", "--address", socket, "--connect-timeout", "3s", "version"], "Server:\n  Version:  1.7.1\n")
     crictl = {"argv": ["crictl", "--runtime-endpoint", "unix://" + socket, "info"], "missing": True}
     kubelet = ["kubelet", "--container-runtime-endpoint", "unix://" + socket]
-    found = fits(samples.section(programs=("ctr",), commands=[ctr, crictl], files={socket: {"exists": True}}, kubelet=kubelet))
+    found = samples.fits(samples.section(programs=("ctr",), commands=[ctr, crictl], files={socket: {"exists": True}}, kubelet=kubelet))
     assert found["kubelet"]["engine"] == "containerd:kubelet" and is_unknown(samples.engine(found, "containerd:kubelet")["handlers"])
 
 
 # -- Docker ------------------------------------------------------------------------------------------------------------
-
-INFO = {
-    "ServerVersion": "27.3.1", "CgroupDriver": "systemd", "CgroupVersion": "2", "DefaultRuntime": "runc", "Driver": "overlay2", "DockerRootDir": "/data/docker",
-    "Runtimes": {"runc": {"path": "runc"}, "nvidia": {"path": "nvidia-container-runtime"}, "io.containerd.runc.v2": {"path": "runc"}},
-    "RegistryConfig": {"InsecureRegistryCIDRs": ["127.0.0.0/8"], "Mirrors": ["https://m.example/"], "IndexConfigs": {"r.example:5000": {"Secure": False}}},
-    "HttpProxy": "http://u:hunter2@proxy.example:3128", "CDISpecDirs": ["/etc/cdi", "/var/run/cdi"],
-}  # fmt: skip
 
 
 def docker(info=None, daemon=None, active="active", arguments="/usr/bin/dockerd\0-H\0fd://\0", programs=("docker", "dockerd", "runc"), rc=0, **more):
@@ -243,11 +225,13 @@ def docker(info=None, daemon=None, active="active", arguments="/usr/bin/dockerd\
     )
     files = {"/proc/88/cmdline": arguments, **({"/etc/docker/daemon.json": daemon} if daemon is not None else {}), **more.pop("files", {})}
     asked = [samples.command(samples.DOCKER, info if isinstance(info, str) else json.dumps(info), rc=rc)] if info is not None else []
-    return samples.engine(fits(samples.section(programs, [samples.command(samples.SYSTEMCTL, shown), *asked], files, **more)), "docker")
+    return samples.engine(samples.fits(samples.section(programs, [samples.command(samples.SYSTEMCTL, shown), *asked], files, **more)), "docker")
 
 
 def test_docker_says():
-    found = docker(INFO, json.dumps({"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}), programs=("docker", "runc", "nvidia-container-runtime"))
+    found = docker(
+        samples.INFO, json.dumps({"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}), programs=("docker", "runc", "nvidia-container-runtime")
+    )
     assert (found["version"], found["cgroup_driver"], found["default_handler"], found["root"]) == ("27.3.1", "systemd", "runc", "/data/docker")
     assert found["handlers"]["nvidia"] == {"type": "path", "binary": "nvidia-container-runtime", "present": True, "cgroup_driver": "systemd"}
     assert found["cdi"] == {"enabled": True, "directories": ["/etc/cdi", "/var/run/cdi"]} and found["snapshotter"] == "overlay2"
@@ -256,7 +240,7 @@ def test_docker_says():
 
 
 def test_docker_without_cdi():
-    old = {key: value for key, value in INFO.items() if key != "CDISpecDirs"}
+    old = {key: value for key, value in samples.INFO.items() if key != "CDISpecDirs"}
     assert docker(old)["cdi"] == {"enabled": False, "directories": []}
 
 
@@ -278,7 +262,7 @@ def test_docker_that_does_not_run_is_not_asked():
 
 
 def test_docker_by_its_pid_where_there_is_no_systemd():
-    command = samples.command(samples.DOCKER, json.dumps(INFO))
+    command = samples.command(samples.DOCKER, json.dumps(samples.INFO))
     files = {"/run/docker.pid": "4711", "/proc/4711": {"exists": True}}
     assert samples.engine(samples.section(("docker",), [command], files), "docker")["version"] == "27.3.1"
     files["/proc/4711"] = {"absent": True}  # it died, and its socket would start another
@@ -293,7 +277,7 @@ def test_docker_at_another_socket():
     ):
         shown = "Id=docker.service\nActiveState=active\nMainPID=88\n"
         files = {"/proc/88/cmdline": arguments, **({"/etc/docker/daemon.json": daemon} if daemon else {})}
-        asked = [samples.command(samples.SYSTEMCTL, shown), samples.command(argv, json.dumps(INFO))]
+        asked = [samples.command(samples.SYSTEMCTL, shown), samples.command(argv, json.dumps(samples.INFO))]
         assert samples.engine(samples.section(("docker",), asked, files), "docker")["version"] == "27.3.1"
 
 
@@ -302,7 +286,7 @@ def test_a_daemon_json_that_cannot_be_read(daemon, words):
     found = docker(active="inactive", daemon=daemon)
     for key in ("default_handler", "handlers", "cgroup_driver"):
         assert words in found[key]["unknown"]
-    assert docker(INFO, daemon)["default_handler"] == "runc"
+    assert docker(samples.INFO, daemon)["default_handler"] == "runc"
 
 
 def test_podman_under_the_name_of_docker():
@@ -342,7 +326,7 @@ def crio(files, commands=(), programs=("crio",)):
     status = ["crio", "status", "--socket", "/run/crio/crio.sock", "config"]
     commands = [samples.command(["crio", "--version"], "crio version 1.30.3\nVersion: 1.30.3\n"), *(commands or [{"argv": status, "rc": 1, "stderr": "no"}])]
     kubelet = ["kubelet", "--container-runtime-endpoint=unix:///var/run/crio/crio.sock"]
-    section = fits(samples.section(programs, commands, files, kubelet))
+    section = samples.fits(samples.section(programs, commands, files, kubelet))
     assert section["kubelet"]["engine"] == "cri-o" and is_not_applicable(section["resolved"]["cli"])
     return samples.engine(section, "cri-o")
 
@@ -389,14 +373,14 @@ def test_podman_is_asked_only_where_it_ran():
 
 
 def test_a_node_without_engines():
-    found = fits(samples.section(programs=()))
+    found = samples.fits(samples.section(programs=()))
     assert found["engines"] == [] and found["unsure"] == [] and found["toolkits"] == {}
     assert is_not_applicable(found["kubelet"]["endpoint"]) and is_not_applicable(found["resolved"]["cli"])
 
 
 def test_a_node_of_which_nothing_is_known():
     host = ReplayHost({"schema": "fleetproof.accelerator/recording/v1", "node": "n", "recorded": "2026-03-01T08:00:00Z"})
-    found = fits(container_runtime.collect(host)["container_runtime"])
+    found = samples.fits(container_runtime.collect(host)["container_runtime"])
     assert found["engines"] == [] and found["unsure"] and is_unknown(found["kubelet"]["endpoint"]) and found["resolved"]["reason"]
 
 
@@ -407,49 +391,10 @@ def test_toolkits_and_clients():
         "/etc/nerdctl/nerdctl.toml": 'namespace = "k8s.io"\n',
     }
     commands = [samples.command(["nerdctl", "--version"], "nerdctl version 2.0.3\n"), samples.command(["crictl", "--version"], "crictl version v1.31.1\n")]
-    found = fits(samples.section(("nerdctl", "crictl", "nvidia-container-runtime", "amd-container-runtime"), commands, files))
+    found = samples.fits(samples.section(("nerdctl", "crictl", "nvidia-container-runtime", "amd-container-runtime"), commands, files))
     assert [one["owner"] for one in found["toolkits"]["nvidia"]] == ["host", "vendor"] and len(found["toolkits"]["amd"]) == 1
     assert found["clients"]["nerdctl"]["version"] == "2.0.3" and found["clients"]["nerdctl"]["namespace"] == "k8s.io"
     assert found["clients"]["crictl"]["version"] == "1.31.1" and is_not_applicable(found["clients"]["docker"]["path"])
-
-
-SECRETS = ("hunter2", "dXNlcjpodW50ZXIy", "t0ken-of-a-registry", "c2VjcmV0LWhlYWRlcg", "inline-pass")
-REGISTRY = """
-[plugins."io.containerd.grpc.v1.cri".registry.mirrors."docker.io"]
-  endpoint = ["https://u:inline-pass@mirror.example"]
-[plugins."io.containerd.grpc.v1.cri".registry.configs."r.example".auth]
-  username = "u"
-  password = "hunter2"
-  auth = "dXNlcjpodW50ZXIy"
-  identitytoken = "t0ken-of-a-registry"
-[plugins."io.containerd.grpc.v1.cri".registry.headers]
-  Authorization = ["Basic c2VjcmV0LWhlYWRlcg"]
-"""
-
-
-@pytest.mark.parametrize("how", ["dump", "files", "broken", "running"])
-def test_no_secret_of_a_registry_leaves_the_node(how):
-    config = MAIN + REGISTRY + ("x = \n" if how == "broken" else "")
-    commands = [samples.served("1.7.24")] + ([samples.dumped(config)] if how == "dump" else [])
-    if how == "running":
-        auth = {"username": "u", "password": "hunter2", "auth": "dXNlcjpodW50ZXIy", "identitytoken": "t0ken-of-a-registry"}
-        listed = {
-            "configs": {"r.example": {"auth": auth}},
-            "mirrors": {"docker.io": {"endpoint": ["https://u:inline-pass@mirror.example"]}},
-            "headers": {"Authorization": ["Basic c2VjcmV0LWhlYWRlcg"]},
-        }
-        commands.append(samples.running_info(containerd={"defaultRuntimeName": "runc"}, registry=listed))
-    files = {
-        samples.SOCKET: {"exists": True},
-        samples.CONFIG: config,
-        "/etc/docker/daemon.json": json.dumps({"registry-mirrors": ["https://u:inline-pass@m.example"]}),
-    }
-    host = RecordingHost(samples.node(("ctr", "crictl", "containerd", "docker"), commands, files))
-    said = json.dumps([container_runtime.collect(host), host.recording()])
-    assert [secret for secret in SECRETS if secret in said] == []
-    found = samples.engine(container_runtime.collect(samples.node(("ctr", "crictl", "containerd", "docker"), commands, files))["container_runtime"])
-    if how != "broken":
-        assert found["registry"]["credentials"] is True and found["registry"]["mirrors"] == {"docker.io": ["https://u:[redacted]@mirror.example"]}
 
 
 def test_hosts_of_certs_d():
@@ -457,97 +402,3 @@ def test_hosts_of_certs_d():
     files = {samples.CONFIG: config, "/etc/containerd/certs.d": {"dir": ["docker.io", "_default"]}, "/etc/docker/certs.d": {"absent": True}}
     found = engine(programs=("ctr",), files=files)["registry"]
     assert found["hosts"] == ["_default", "docker.io"] and found["credentials"] is False
-
-
-# -- nothing raises ----------------------------------------------------------------------------------------------------
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=8), v, max_size=3),
-    max_leaves=8,
-)
-PLACES = {
-    "info": [(), ("config",), ("config", "containerd"), ("config", "containerd", "runtimes"), ("config", "registry"), ("config", "cdiSpecDirs")],
-    "docker": [(), ("Runtimes",), ("Runtimes", "nvidia"), ("RegistryConfig",), ("RegistryConfig", "IndexConfigs"), ("CDISpecDirs",), ("DefaultRuntime",),
-               ("ServerVersion",)],
-    "daemon": [(), ("runtimes",), ("runtimes", "nvidia"), ("exec-opts",), ("hosts",), ("features",), ("registry-mirrors",)],
-}  # fmt: skip
-
-
-def broken(document, path, value):
-    document = copy.deepcopy(document)
-    if not path:
-        return value
-    place = document
-    for key in path[:-1]:
-        place = place.setdefault(key, {})
-    place[path[-1]] = value
-    return document
-
-
-@given(st.sampled_from([(where, path) for where, paths in PLACES.items() for path in paths]), JSON)
-@settings(max_examples=150, deadline=None)
-def test_any_json(place, value):
-    where, path = place
-    documents = {
-        "info": {"config": {"containerd": {"defaultRuntimeName": "runc", "runtimes": {"runc": {"options": {}}}}, "registry": {}}},
-        "docker": INFO, "daemon": {"runtimes": {"nvidia": {"path": "x"}}, "hosts": [], "exec-opts": ["a"], "features": {}},
-    }  # fmt: skip
-    documents[where] = broken(documents[where], path, value)
-    shown = "Id=docker.service\nActiveState=active\nMainPID=88\n"
-    commands = [
-        samples.served("1.7.24"),
-        samples.command(samples.CRICTL, json.dumps(documents["info"])),
-        samples.command(samples.DOCKER, json.dumps(documents["docker"])),
-    ]
-    commands.append(samples.command(samples.SYSTEMCTL, shown))
-    files = {
-        samples.SOCKET: {"exists": True},
-        samples.CONFIG: MAIN,
-        "/proc/88/cmdline": "dockerd\0",
-        "/etc/docker/daemon.json": json.dumps(documents["daemon"]),
-    }
-    fits(samples.section(("ctr", "crictl", "containerd", "docker"), commands, files))
-
-
-TOML = st.recursive(
-    st.booleans() | st.integers(-9, 9) | st.text(max_size=6),
-    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=6), v, max_size=3),
-    max_leaves=8,
-)
-KEYS = [
-    ("version",),
-    ("imports",),
-    ("disabled_plugins",),
-    ("plugins",),
-    ("grpc",),
-    ("plugins", "cri"),
-    ("plugins", "cri", "containerd"),
-    ("plugins", "cri", "registry"),
-]
-KEYS += [
-    ("plugins", "cri", "containerd", "runtimes"),
-    ("plugins", "cri", "containerd", "runtimes", "runc"),
-    ("plugins", "cri", "registry", "configs"),
-    ("plugins", "cri", "registry", "mirrors"),
-]
-
-
-@given(st.sampled_from(KEYS), TOML, st.sampled_from([None, 1, 2]))
-@settings(max_examples=150, deadline=None)
-def test_any_toml(path, value, major):
-    document = broken({"version": 2, "plugins": {"cri": {"containerd": {"runtimes": {"runc": {}}}, "registry": {}}}}, path, value)
-    said, why = containerd.merged([("a", document), ("b", {"plugins": {"cri": {"containerd": {"default_runtime_name": "x"}}}})], major)
-    asked = container_engines.Asked(samples.node())
-    if said is not None:
-        containerd._facts(asked, said, major, True)
-    assert (said is None) == bool(why)
-    container_engines.crio_config([{"crio": value}, broken({"crio": {"runtime": {"runtimes": {}}, "image": {}}}, ("crio", "runtime", "runtimes"), value)])
-
-
-@given(st.text(max_size=200))
-@settings(max_examples=80, deadline=None)
-def test_any_text(text):
-    commands = [samples.command(samples.CTR, text), samples.command(samples.CRICTL, text), samples.dumped(text), samples.command(samples.SYSTEMCTL, text)]
-    files = {samples.SOCKET: {"exists": True}, samples.CONFIG: text, "/etc/docker/daemon.json": text, "/run/docker.pid": text[:20]}
-    fits(samples.section(("ctr", "crictl", "containerd", "docker"), commands, files))
