@@ -16,7 +16,13 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, RULES
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs" / "checks.md"
-SCOPES = {"node": "the node", "device": "each accelerator", "group": "the accelerators of one manufacturer", "cohort": "the node among its cohort"}
+SCOPES = {
+    "node": "the node",
+    "device": "each accelerator",
+    "group": "the accelerators of one manufacturer",
+    "cohort": "the node among its cohort",
+    "fleet": "the node among all of the run",
+}
 INTRODUCTION = """\
 # Checks
 

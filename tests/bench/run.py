@@ -106,6 +106,8 @@ def bench_ssh(nodes, runs):
                 str(FORKS),
                 "-e",
                 "accelerator_run_root=%s/runs" % folder,
+                "-e",
+                "accelerator_policy_unique_accelerators_enabled=false",  # the nodes are copies of one recording
             ]
             preflight.append(measured(argv, (0, 2))[:2])
         forget_connections()

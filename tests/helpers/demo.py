@@ -17,7 +17,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import coll
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording, verdict
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, RULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ class Judged:
         self.verdict, self.reasons = verdict.decide(self.profile, verdict.layers(self.profile, self.counts), self.findings, self.gaps)
 
     def outcome(self, rule):
-        return verdict.worst(self.counts[rule]) if RULES[rule].scope != "cohort" else self.prints[rule][0]
+        return verdict.worst(self.counts[rule]) if RULES[rule].scope not in COMPARED else self.prints[rule][0]
 
     def told(self):
         """(rule, level, kind and id of the subject) of every finding."""

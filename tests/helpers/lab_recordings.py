@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import json
+import zlib
+
 import nvidia_samples as samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import SCHEMA
 
@@ -22,7 +25,7 @@ def h100(node, gpus=8, on_bus=8, pending_remap=None, width=None, smi=None):
     ]
     files = _bus(on_bus, width)
     files.update(_machine(node))
-    return {
+    document = {
         "schema": SCHEMA,
         "node": node,
         "recorded": "2026-11-28T17:00:00Z",
@@ -40,6 +43,9 @@ def h100(node, gpus=8, on_bus=8, pending_remap=None, width=None, smi=None):
         ],
         "natives": {"nvml": {"missing": "nvidia-ml-py is not installed"}},
     }
+    # No two nodes have the same cards.
+    own = zlib.crc32(node.encode())
+    return json.loads(json.dumps(document).replace("GPU-0f1e7000-", "GPU-%08x-" % own).replace("165172300", "165%06d" % (own % 1000000)))
 
 
 def _bus(count, narrow):

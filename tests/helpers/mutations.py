@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, RULES
 
 ACCEPTED = ("accepted", "accepted_with_warnings")
 GARBAGE = "\x00\ufffd#\x1b[?~\u202e<&\ud800"
@@ -137,8 +137,8 @@ def never_better(before, judged, words):
     """What holds for a node of which less is known than before. before, judged: demo.Judged. words: what was taken away."""
     logless = [word for word in words if word.startswith(LOG)]
     for rule in before.profile.asked:
-        assert RULES[rule].scope == "cohort" or sum(judged.counts[rule]), "%s: %s does not answer" % (words, rule)
-        if RULES[rule].scope == "cohort":
+        assert RULES[rule].scope in COMPARED or sum(judged.counts[rule]), "%s: %s does not answer" % (words, rule)
+        if RULES[rule].scope in COMPARED:
             assert rule in judged.prints, "%s: %s does not answer" % (words, rule)
             continue
         if before.outcome(rule) == "found" and not (logless and rule.startswith("kernel-")):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable
@@ -19,10 +20,15 @@ def address(index):
     return "0000:%02x:00.0" % (0x18 + 0x11 * index)
 
 
-def device(index=0, manufacturer="nvidia", name=NAME, serial=None, **facts):
+def uuid_of(index, serial="S0001"):
+    """The UUID of a card in the node of that serial."""
+    return "GPU-%08x-1c2d-4e5f-8a9b-%s" % (index + 1, "0c1d2e3f4a5b" if serial == "S0001" else "%012x" % zlib.crc32(serial.encode()))
+
+
+def device(index=0, manufacturer="nvidia", name=NAME, serial=None, uuid=None, **facts):
     given = {
         "identity": accelerators.identity(
-            uuid="GPU-%08x-1c2d-4e5f-8a9b-0c1d2e3f4a5b" % (index + 1),
+            uuid=uuid or uuid_of(index),
             serial=serial or "16500230%04d" % index,
             pci=address(index),
             slot=not_applicable("no slot"),
@@ -154,9 +160,9 @@ def kernel(events=()):
 
 
 def healthy(count=8, serial="S0001", events=()):
-    """The sections of a node with nothing wrong."""
+    """The sections of a node with nothing wrong. serial: of the node; its cards have their identities from it."""
     entries = [pci_entry(i) for i in range(count)]
-    listed = [device(i, serial="%s-%d" % (serial, i)) for i in range(count)]
+    listed = [device(i, serial="%s-%d" % (serial, i), uuid=uuid_of(i, serial)) for i in range(count)]
     return {"host": host(serial), "pci": pci(entries), "accelerators.nvidia": section(listed, on_bus=entries), "kernel": kernel(events)}
 
 

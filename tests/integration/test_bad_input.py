@@ -28,7 +28,9 @@ def place(tmp_path_factory):
     (place / "file").write_text("")
     node = {"ansible_connection": "local", "accelerator_recording": str(place / "one" / "a.json")}
     plays.write_inventory(place / "a.json", {"accelerator_nodes": {"hosts": {"a": node}}})
-    plays.write_inventory(place / "two.json", {"accelerator_nodes": {"hosts": {"a": node, "b": node}}})
+    (place / "b").mkdir()
+    other = dict(node, accelerator_recording=str(plays.write_inventory(place / "b" / "b.json", lab_recordings.h100("b"))))
+    plays.write_inventory(place / "two.json", {"accelerator_nodes": {"hosts": {"a": node, "b": other}}})
     plays.write_inventory(place / "empty.json", {"all": {"hosts": {}}})
     plays.write_inventory(place / "empty_group.json", {"accelerator_nodes": {"hosts": {}}})
     first = plays.play("preflight", run_root=place / "runs", inventory=place / "a.json", variables={"accelerator_run_id": "old"})

@@ -81,7 +81,7 @@ EXPECTED = {
     ("mismatch", "nvidia"): ("nvidia-smi -q -x: %s; PCI shows 8" % DIFFER, "rejected", [MATCH]),
     ("mismatch", "amd"): (BOTH.format("AttributeError: libamd_smi.so: undefined symbol: amdsmi_get_gpu_xcd_counter"), "incomplete", []),
     ("mismatch", "ascend"): ("npu-smi info: dcmi module initialize failed. ret is -8017 (upgrading); PCI shows 8", "incomplete", []),
-    ("empty", "nvidia"): ("nvidia-smi -q -x: not understood: ''; PCI shows 8", "incomplete", []),
+    ("empty", "nvidia"): ("nvidia-smi -q -x: it printed nothing; PCI shows 8", "incomplete", []),
     ("empty", "amd"): (BOTH.format("no JSON in it"), "incomplete", []),
     ("empty", "ascend"): ("npu-smi info: no output; PCI shows 8", "incomplete", []),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, RULES
 
 PROFILE = profiles.find("preflight")
 DETECTION = ("node-answers", "no-accelerator", "accelerators-detected", "detection-agrees", "accelerator-count", "mixed-models")
@@ -152,7 +152,7 @@ def test_a_manufacturer_without_a_reader_is_unknown():
 @pytest.mark.parametrize("status", ["unreachable", "timeout", "no_python", "failed"])
 def test_a_node_without_an_answer_answers_no_rule(status):
     judged = outcomes(None, synthetic.unread("n1", status))[1]
-    assert all(tally[2] == sum(tally) == 1 for rule, tally in judged.counts.items() if RULES[rule].scope != "cohort")
+    assert all(tally[2] == sum(tally) == 1 for rule, tally in judged.counts.items() if RULES[rule].scope not in COMPARED)
     assert {said for said, _reason in judged.prints.values()} == {"unknown"}
     assert {reason for _rule, _outcome, reason, _n in judged.gaps} == {"no answer: %s: ssh: connect to host: connection timed out" % status}
 

@@ -13,7 +13,7 @@ import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import OUTCOMES, RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, OUTCOMES, RULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -102,7 +102,7 @@ def ask(sections):
 
 def answered(judged):
     for name in PROFILE.asked:
-        if RULES[name].scope == "cohort":
+        if RULES[name].scope in COMPARED:
             assert judged.prints[name][0] in ("value", *OUTCOMES)
         else:
             assert sum(judged.counts[name]) >= 1, name

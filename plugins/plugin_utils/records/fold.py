@@ -13,7 +13,7 @@ import gc
 import json
 import os
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, regular_file, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
@@ -145,7 +145,9 @@ class _Folded:
         self.node = node
         self.counts = {name: shared(flat[i * 5 : i * 5 + 5]) for i, name in enumerate(profile.asked)}
         self.gaps = [tuple(shared(part) for part in gap) for gap in gaps]
-        self.prints = {shared(name): shared((shared(said), shared(value))) for name, (said, value) in prints.items()}
+        self.prints = {
+            shared(name): (said, value) if value.__class__ is bytes else shared((shared(said), shared(value))) for name, (said, value) in prints.items()
+        }
         self.facts = {shared(key): shared(value) for key, value in facts.items()}
         self.devices = [{shared(key): shared(value) for key, value in device.items()} for device in devices]
         self.nature = cohorts.Nature(*nature)
@@ -175,6 +177,7 @@ def _fold(run, roster, plans, profile, judgement, processes):
         pages = pages or renderers()
     pages = pages or renderers()
     formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
+    _compare_all(folded, plans)
     listed = _compare(formed, alone, folded, plans)
     fleet, results = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed)
 
@@ -192,6 +195,15 @@ def _fold(run, roster, plans, profile, judgement, processes):
     # Children also take the renderers' memory with them when they end.
     workers.together((rest, lambda: page(*pages[0])), processes if len(roster) < WORTH_FORKING else 2)
     return fleet
+
+
+def _compare_all(folded, plans):
+    """Ask the rules of the whole run; what they compare is let go of."""
+    for name in sorted({name for one in folded.values() for name in one.prints if RULES[name].scope == "fleet"}):
+        prints = {node: one.prints.pop(name) for node, one in folded.items() if name in one.prints}
+        facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
+        for node, outcome in identities.compare(RULES[name], prints, facts, devices):
+            _take(folded[node], RULES[name], plans[node][0], outcome)
 
 
 def _compare(formed, alone, folded, plans):

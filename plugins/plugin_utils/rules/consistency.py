@@ -1,10 +1,14 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What nodes of one cohort should have in common. Each function returns the node's value; fleet/cohorts.py compares."""
+"""What nodes of one cohort should have in common, and what no two nodes of a run may: each function returns the node's value.
+
+Those of a cohort are compared by fleet/cohorts.py, those of the whole run by fleet/identities.py.
+"""
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import identities
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Parameter, rule
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
@@ -136,3 +140,16 @@ def cohort_memory(view, p):
 def cohort_cpu(view, p):
     host = view.section("host")
     return "%d x %s" % (host.number("cpu", "sockets"), host.text("cpu", "model"))
+
+
+@rule(
+    id="unique-accelerators",
+    layer=1,
+    level="fail",
+    title="No other node of the run has the same accelerators",
+    reads=("accelerators",),
+    scope="fleet",
+    remedy="One machine has two names: take one out of the inventory. Of two machines, find the card that was moved between the readings and read both again.",
+)
+def unique_accelerators(view, p):
+    return identities.of(view)

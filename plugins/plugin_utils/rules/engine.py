@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, PASSED, RULES, NoAnswer, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LEVELS, OUTCOMES, PASSED, RULES, NoAnswer, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
@@ -26,11 +26,11 @@ class Judged(NamedTuple):
     counts: dict  # rule -> [passed, found, unknown, not_applicable, not_run]
     findings: list  # finding documents
     gaps: list  # (rule, outcome, reason, number of subjects)
-    prints: dict  # cohort rule -> ("value", value) or (outcome, reason)
+    prints: dict  # cohort or fleet rule -> ("value", value) or (outcome, reason)
 
 
 def outcomes(rule, view, params):
-    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A cohort rule gives its value as evidence."""
+    """Every (subject, Outcome) of one rule on one node; subject is (kind, id). A rule that compares nodes gives its value as evidence."""
     node = ("node", view.node)
     problem = _problem(rule, view)
     if problem:
@@ -45,7 +45,7 @@ def outcomes(rule, view, params):
                 _add(results, ("manufacturer", group.manufacturer), _ask(rule, group, params))
     else:
         result = _ask(rule, view, params)
-        if rule.scope == "cohort" and result.__class__ is not Outcome:
+        if rule.scope in COMPARED and result.__class__ is not Outcome:
             result = Outcome("passed", evidence=result)
         _add(results, node, result)
         return results
@@ -94,7 +94,7 @@ def judge_view(view, profile):
         if off:
             tally[3] = 1
             gaps.append((name, "not_applicable", off, 1))
-        elif scope == "cohort":
+        elif scope in COMPARED:
             # Its outcome comes from the comparison; here only the node's value is taken.
             prints[name] = ("unknown", silent) if silent else _print(rule, view, params)
         elif silent:

@@ -15,9 +15,10 @@ whatever is missing, unknown or of the wrong type, and the engine turns that int
             return found("%d uncorrected memory errors since the driver was loaded" % count, count, p.expected("volatile"))
         return PASSED
 
-Scopes: node(view, p), device(device, p) for each package, group(group, p) for the devices of one manufacturer, and
-cohort(view, p), which returns the value to compare (text or number) and leaves the comparison to fleet/cohorts.py.
-A function returns one Outcome or a list of them; a cohort function returns a plain value.
+Scopes: node(view, p), device(device, p) for each package, group(group, p) for the devices of one manufacturer,
+cohort(view, p), which returns the value to compare (text or number) and leaves the comparison to fleet/cohorts.py, and
+fleet(view, p), whose value is compared among all nodes of the run by fleet/identities.py.
+A function returns one Outcome or a list of them; a cohort or fleet function returns a plain value.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import NamedTuple
 
 LEVELS = ("info", "warn", "fail")
 OUTCOMES = ("passed", "found", "unknown", "not_applicable", "not_run")
-SCOPES = ("node", "device", "group", "cohort")
+COMPARED = ("cohort", "fleet")  # scopes whose outcomes come from comparing nodes
+SCOPES = ("node", "device", "group", *COMPARED)
 LAYERS = {1: "Hardware and driver", 2: "Kubernetes inventory", 3: "Container devices", 4: "Interconnect", 5: "Real framework"}
 
 RULES = {}
@@ -107,7 +109,7 @@ def not_run(reason, subject=None):
 
 
 def expectation(value, unit="", origin=""):
-    """origin: vendor document, suite, fleet cohort, baseline, site policy or this node."""
+    """origin: vendor document, suite, fleet cohort, this run, baseline, site policy or this node."""
     return {"value": value, "unit": unit, "origin": origin}
 
 
