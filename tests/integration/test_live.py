@@ -23,7 +23,7 @@ DEADLINE = 10
 STUBBORN = "#!/bin/sh\ntrap '' TERM HUP INT PIPE\nsleep 100000 &\nwhile :; do sleep 1; done\n"
 # Answers, and leaves a process in a session of its own that holds the pipes.
 LEAVING = "#!/bin/sh\nsetsid sleep 100000 &\n. /usr/local/bin/nvidia-smi.real\n"
-READ = {"host", "kernel", "pci", "accelerators.nvidia"}
+READ = ("host", "pci", "kernel", "accelerators.nvidia", "allocation.nvidia")
 SSH = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR"
 
 
