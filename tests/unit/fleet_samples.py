@@ -40,10 +40,19 @@ def catalogue():
 
 def device(manufacturer, number, name, memory, serial, link, links):
     return {
-        "id": "%s:%d" % (manufacturer, number), "name": name, "kind": "package", "pci": "0000:%02x:00.0" % (0x18 + 16 * number),
-        "serial": "16535240%05d" % (serial * 8 + number), "uuid": "GPU-%08x-1f2e-4d3c-8b7a-%012x" % (serial * 2654435761 % 2**32, number),
-        "memory_mib": memory, "temperature_c": 31 + (serial + 3 * number) % 9, "power_w": 68 + (serial * 7 + number) % 12, "ecc_uncorrected": 0,
-        "pcie": "Gen5 x16", "links": "%d of %d %s up" % (links, links, link), "health": "ok",
+        "id": "%s:%d" % (manufacturer, number),
+        "name": name,
+        "kind": "package",
+        "pci": "0000:%02x:00.0" % (0x18 + 16 * number),
+        "serial": "16535240%05d" % (serial * 8 + number),
+        "uuid": "GPU-%08x-1f2e-4d3c-8b7a-%012x" % (serial * 2654435761 % 2**32, number),
+        "memory_mib": memory,
+        "temperature_c": 31 + (serial + 3 * number) % 9,
+        "power_w": 68 + (serial * 7 + number) % 12,
+        "ecc_uncorrected": 0,
+        "pcie": "Gen5 x16",
+        "links": "%d of %d %s up" % (links, links, link),
+        "health": "ok",
     }
 
 
@@ -60,14 +69,27 @@ def node(name, part, serial):
             entry.update(outcome="not_applicable", passed=0, not_applicable=count, reason="only NVIDIA parts report row remapping")
         rules[rule] = entry
     rules["row-mig"] = dict(
-        rules["accelerator-count"], outcome="not_run" if manufacturer == "nvidia" else "not_applicable", passed=0, required=False,
+        rules["accelerator-count"],
+        outcome="not_run" if manufacturer == "nvidia" else "not_applicable",
+        passed=0,
+        required=False,
         reason="the preflight does not switch slicing on" if manufacturer == "nvidia" else "MIG is NVIDIA's",
     )
     return {
-        "node": name, "verdict": "accepted", "reasons": [], "cohort": "%dx %s" % (count, model), "rules": rules,
+        "node": name,
+        "verdict": "accepted",
+        "reasons": [],
+        "cohort": "%dx %s" % (count, model),
+        "rules": rules,
         "facts": {
-            "system": system, "serial": "SN%06d" % serial, "os": "Ubuntu 24.04.3 LTS", "kernel": "6.8.0-79-generic", "bios": "2.4.1 (2025-08-11)",
-            "bmc": {"unknown": "no IPMI device"}, "accelerators": "%dx %s" % (count, model), "driver": driver,
+            "system": system,
+            "serial": "SN%06d" % serial,
+            "os": "Ubuntu 24.04.3 LTS",
+            "kernel": "6.8.0-79-generic",
+            "bios": "2.4.1 (2025-08-11)",
+            "bmc": {"unknown": "no IPMI device"},
+            "accelerators": "%dx %s" % (count, model),
+            "driver": driver,
         },
         "devices": [device(manufacturer, number, model, memory, serial, link, links) for number in range(count)],
     }
@@ -76,11 +98,23 @@ def node(name, part, serial):
 def find(fleet, entry, rule, summary, observed, expected, subject=None, unit="", origin="suite", level=None, caused_by=None):
     layer, default, _title, remedy = CATALOGUE[rule]
     name = entry["node"]
-    fleet["findings"].append({
-        "rule": rule, "node": name, "subject": {"node": name, "kind": "package" if subject else "node", "id": subject or name},
-        "outcome": "found", "reason": "", "evidence": "", "layer": layer, "level": level or default, "summary": summary, "observed": observed,
-        "expected": {"value": expected, "unit": unit, "origin": origin}, "remedy": remedy, "caused_by": caused_by,
-    })
+    fleet["findings"].append(
+        {
+            "rule": rule,
+            "node": name,
+            "subject": {"node": name, "kind": "package" if subject else "node", "id": subject or name},
+            "outcome": "found",
+            "reason": "",
+            "evidence": "",
+            "layer": layer,
+            "level": level or default,
+            "summary": summary,
+            "observed": observed,
+            "expected": {"value": expected, "unit": unit, "origin": origin},
+            "remedy": remedy,
+            "caused_by": caused_by,
+        }
+    )
     entry["rules"][rule].update(outcome="found", level=level or default, passed=0, found=entry["rules"][rule]["found"] + 1, reason=summary)
     if (level or default) != "info":
         entry["reasons"].append(summary)
@@ -133,9 +167,19 @@ def finish(fleet, entries):
 
 def empty(run_id="20261129T170000Z-7f3a"):
     return {
-        "schema": "fleetproof.accelerator/fleet/v1", "run_id": run_id, "collection_version": "0.1.0", "profile": "preflight", "judgement": 1,
-        "created": "2026-11-29T17:00:00Z", "judged_at": "2026-11-29T17:00:41Z", "counts": {}, "findings": [], "coverage": [], "cohorts": [],
-        "verdicts": [], "rule_catalogue": catalogue(),
+        "schema": "fleetproof.accelerator/fleet/v1",
+        "run_id": run_id,
+        "collection_version": "0.1.0",
+        "profile": "preflight",
+        "judgement": 1,
+        "created": "2026-11-29T17:00:00Z",
+        "judged_at": "2026-11-29T17:00:41Z",
+        "counts": {},
+        "findings": [],
+        "coverage": [],
+        "cohorts": [],
+        "verdicts": [],
+        "rule_catalogue": catalogue(),
     }
 
 
@@ -164,8 +208,18 @@ def twelve():
     sick = nodes["gpu-a03"]
     sick["devices"][3].update(ecc_uncorrected=2, health="degraded: row remap pending")
     find(fleet, sick, "row-remap-pending", "A row remap waits for a reset", "pending", "none pending", subject="nvidia:3", origin="vendor document")
-    find(fleet, sick, "ecc-uncorrectable", "2 uncorrectable errors since the driver loaded", 2, 0, subject="nvidia:3", unit="errors",
-         origin="vendor document", caused_by=("row-remap-pending",))
+    find(
+        fleet,
+        sick,
+        "ecc-uncorrectable",
+        "2 uncorrectable errors since the driver loaded",
+        2,
+        0,
+        subject="nvidia:3",
+        unit="errors",
+        origin="vendor document",
+        caused_by=("row-remap-pending",),
+    )
     find(fleet, sick, "power-limit", "The limit is 600 W", 600, 700, subject="nvidia:6", unit="W", origin="vendor document")
 
     narrow = nodes["gpu-m03"]
@@ -214,8 +268,9 @@ def many(number=500):
     return finish(fleet, entries)
 
 
-HOSTILE = "<script>alert(1)</script>&\"'`{{ 7*7 }}{% raw %}" \
-    "\u202eevil\u202c\x1b[31mred\x00\x07\r\u200b]]>--><!--\ud800\ufffe\n::set-output \u05d0\u0628 \U000e0041"
+HOSTILE = (
+    "<script>alert(1)</script>&\"'`{{ 7*7 }}{% raw %}\u202eevil\u202c\x1b[31mred\x00\x07\r\u200b]]>--><!--\ud800\ufffe\n::set-output \u05d0\u0628 \U000e0041"
+)
 
 
 def hostile():

@@ -17,7 +17,7 @@ from interpreters import interpreters
 pytest.importorskip("ansible", reason="needs ansible-core")
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULE = '''#!/usr/bin/python
+MODULE = """#!/usr/bin/python
 from __future__ import annotations
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
@@ -43,7 +43,7 @@ import sys
 
 if __name__ == "__main__":
     main()
-'''
+"""
 
 
 @pytest.mark.parametrize("python", sorted({min(interpreters().items())[1], max(interpreters().items())[1]}))

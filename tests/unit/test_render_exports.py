@@ -19,23 +19,26 @@ FLEETS = {"twelve": samples.twelve, "many": samples.many, "hostile": samples.hos
 # visible text
 
 
-@pytest.mark.parametrize("given, shown", [
-    ("plain", "plain"),
-    ("a\x1b[31mb", "a[U+001B][31mb"),
-    ("\u202eabc", "[U+202E]abc"),
-    ("two\nlines\r\nmore\n", "two ↵ lines ↵ more"),
-    ("tab\tnbsp\u00a0x", "tab nbsp x"),
-    ("\ud800", "[U+D800]"),
-    ("e\u0301\u0301\u0301\u0301", "e\u0301\u0301[U+0301][U+0301]"),
-    ("Größe 昇腾", "Größe 昇腾"),
-    (True, "yes"),
-    (None, ""),
-    (1.5, "1.5"),
-    ({"unknown": "timeout\x07"}, "unknown: timeout[U+0007]"),
-    ({"not_applicable": "none"}, "n/a: none"),
-    (["a", 1], "a, 1"),
-    ({"total": 18, "up": 17}, "total 18, up 17"),
-])
+@pytest.mark.parametrize(
+    "given, shown",
+    [
+        ("plain", "plain"),
+        ("a\x1b[31mb", "a[U+001B][31mb"),
+        ("\u202eabc", "[U+202E]abc"),
+        ("two\nlines\r\nmore\n", "two ↵ lines ↵ more"),
+        ("tab\tnbsp\u00a0x", "tab nbsp x"),
+        ("\ud800", "[U+D800]"),
+        ("e\u0301\u0301\u0301\u0301", "e\u0301\u0301[U+0301][U+0301]"),
+        ("Größe 昇腾", "Größe 昇腾"),
+        (True, "yes"),
+        (None, ""),
+        (1.5, "1.5"),
+        ({"unknown": "timeout\x07"}, "unknown: timeout[U+0007]"),
+        ({"not_applicable": "none"}, "n/a: none"),
+        (["a", 1], "a, 1"),
+        ({"total": 18, "up": 17}, "total 18, up 17"),
+    ],
+)
 def test_visible(given, shown):
     assert words.visible(given) == shown
 
@@ -51,21 +54,32 @@ def test_anchors_are_unique_and_need_no_encoding():
     assert all(re.fullmatch(r"[A-Za-z0-9._~-]+", anchor) for anchor in anchors)
 
 
-@pytest.mark.parametrize("numbers, said", [
-    ((0, 0, 0, 0), "No node was expected: there is nothing to accept"),
-    ((3, 1, 0, 8), "3 of 12 nodes rejected, 1 incomplete"),
-    ((0, 2, 0, 8), "2 of 10 nodes incomplete, none rejected"),
-    ((0, 0, 2, 8), "All 10 nodes accepted, 2 with warnings"),
-    ((0, 0, 0, 8), "All 8 nodes accepted"),
-])
+@pytest.mark.parametrize(
+    "numbers, said",
+    [
+        ((0, 0, 0, 0), "No node was expected: there is nothing to accept"),
+        ((3, 1, 0, 8), "3 of 12 nodes rejected, 1 incomplete"),
+        ((0, 2, 0, 8), "2 of 10 nodes incomplete, none rejected"),
+        ((0, 0, 2, 8), "All 10 nodes accepted, 2 with warnings"),
+        ((0, 0, 0, 8), "All 8 nodes accepted"),
+    ],
+)
 def test_the_sentence(numbers, said):
     assert words.sentence({"counts": dict(zip(words.VERDICTS, numbers))}) == said
 
 
 def test_reasons_that_quote_each_other_are_one():
     fleet = samples.twelve()
-    fleet["coverage"].append({"node": "npu-c03", "rule": "x", "outcome": "unknown", "required": True, "subjects": 1,
-                              "reason": "8 on PCI: unreachable: ssh: connect to host npu-c03 port 22: No route to host"})
+    fleet["coverage"].append(
+        {
+            "node": "npu-c03",
+            "rule": "x",
+            "outcome": "unknown",
+            "required": True,
+            "subjects": 1,
+            "reason": "8 on PCI: unreachable: ssh: connect to host npu-c03 port 22: No route to host",
+        }
+    )
     rows = [row for row in words.unproven(fleet) if "npu-c03" in row["nodes"]]
     assert len(rows) == 1 and rows[0]["reason"].startswith("8 on PCI") and "x" in rows[0]["rules"] and "tool-answers" in rows[0]["rules"]
 
@@ -77,10 +91,19 @@ def test_a_reason_no_rule_gave_is_told():
     assert any("layer 3" in row["reason"] and row["nodes"] == ["npu-c03"] for row in words.unproven(fleet))
 
 
-@pytest.mark.parametrize("given, nature", [
-    (1, "known"), ("x16", "known"), ({"total": 1}, "known"), ({"unknown": "r"}, "unknown"), ("unknown: r", "unknown"), (None, "unknown"),
-    ({"not_applicable": "r"}, "not_applicable"), ("n/a: r", "not_applicable"),
-])
+@pytest.mark.parametrize(
+    "given, nature",
+    [
+        (1, "known"),
+        ("x16", "known"),
+        ({"total": 1}, "known"),
+        ({"unknown": "r"}, "unknown"),
+        ("unknown: r", "unknown"),
+        (None, "unknown"),
+        ({"not_applicable": "r"}, "not_applicable"),
+        ("n/a: r", "not_applicable"),
+    ],
+)
 def test_nature(given, nature):
     assert words.nature(given) == nature
 

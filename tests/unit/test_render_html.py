@@ -17,8 +17,16 @@ from ansible_collections.fleetproof.accelerator.tests.unit import fleet_samples 
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
 # Elements whose end tag the page leaves out: what closes them.
-OPTIONAL = {"li": {"li", "ul"}, "td": {"td", "th", "tr", "tbody", "table"}, "th": {"td", "th", "tr", "thead", "table", "tbody"},
-            "tr": {"tr", "tbody", "thead", "table"}, "tbody": {"table"}, "thead": {"tbody", "table"}, "dt": {"dd", "dt", "div"}, "dd": {"dt", "dd", "div"}}
+OPTIONAL = {
+    "li": {"li", "ul"},
+    "td": {"td", "th", "tr", "tbody", "table"},
+    "th": {"td", "th", "tr", "thead", "table", "tbody"},
+    "tr": {"tr", "tbody", "thead", "table"},
+    "tbody": {"table"},
+    "thead": {"tbody", "table"},
+    "dt": {"dd", "dt", "div"},
+    "dd": {"dt", "dd", "div"},
+}
 
 
 class Page(HTMLParser):
@@ -91,7 +99,7 @@ def test_answer_first_and_everything_is_there():
     page = Page(html.render(fleet))
     text = page.text
     assert text.startswith("3 of 12 nodes rejected, 2 incomplete")
-    body = text[text.rindex("What is wrong, where, what to do"):]
+    body = text[text.rindex("What is wrong, where, what to do") :]
     order = ("What is wrong, where, what to do", "Nodes and checks", "Node detail", "Coverage: ", "Cohorts", "Rules and run")
     assert [body.index(part) for part in order] == sorted(body.index(part) for part in order)
     assert "2 accepted with warnings, 5 accepted." in text
@@ -113,7 +121,7 @@ def test_answer_first_and_everything_is_there():
 
 def test_consequences_stand_under_their_cause():
     text = Page(html.render(samples.twelve())).text
-    part = text[text.index("What is wrong, where"):text.index("Nodes and checks ")]
+    part = text[text.index("What is wrong, where") : text.index("Nodes and checks ")]
     assert part.index("7 of 8 accelerators are there") < part.index("follows from it: 17 of 18 links are up") < part.index("The card runs at x8")
 
 
@@ -133,7 +141,7 @@ def test_causes_in_a_circle_and_missing_causes_lose_nothing():
     samples.find(fleet, node, "pcie-width", "narrow", 1, 2, caused_by=("link-down",))
     samples.find(fleet, node, "ecc-uncorrectable", "ecc", 1, 2, caused_by=("never-heard-of",))
     text = Page(html.render(samples.finish(fleet, [node]))).text
-    part = text[text.index("What is wrong, where"):text.index("Nodes and checks ")]
+    part = text[text.index("What is wrong, where") : text.index("Nodes and checks ")]
     assert "link down" in part and "narrow" in part and "ecc" in part
 
 
@@ -158,7 +166,7 @@ def test_hostile_text_is_visible_and_does_nothing():
 
 def test_words_not_only_colors():
     text = Page(html.render(samples.twelve())).text
-    grid = text[text.index("Nodes and checks "):text.index("Node detail ")]
+    grid = text[text.index("Nodes and checks ") : text.index("Node detail ")]
     for word in ("rejected", "incomplete", "warnings", "accepted", "fail", "warn", "not proven", "passed", "not run", "n/a"):
         assert word in grid, word
 

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values of a node report. A fact is a plain value, or says why there is none.
 
-    81559
-    {"unknown": "nvidia-smi: timeout"}           it could not be read; never judged as healthy
-    {"not_applicable": "no NVLink on this part"}  the question does not arise; never a failure
+81559
+{"unknown": "nvidia-smi: timeout"}           it could not be read; never judged as healthy
+{"not_applicable": "no NVLink on this part"}  the question does not arise; never a failure
 """
 
 from __future__ import annotations

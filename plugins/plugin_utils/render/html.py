@@ -51,22 +51,33 @@ def _read(name):
 def _code(name):
     """A style sheet or script without its leading comment."""
     text = _read(name)
-    return text[text.index("*/") + 2:].strip("\n")
+    return text[text.index("*/") + 2 :].strip("\n")
 
 
 @functools.cache
 def _template():
     here = os.path.dirname(os.path.abspath(__file__))
     environment = Environment(
-        loader=FileSystemLoader(here), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
+        loader=FileSystemLoader(here),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) else w.visible(value),
     )
     script = _code("report.js")
     environment.globals.update(
-        style=Markup(_code("report.css")), script=Markup(script), anchor=w.anchor, links=_links, plural=w.plural,
+        style=Markup(_code("report.css")),
+        script=Markup(script),
+        anchor=w.anchor,
+        links=_links,
+        plural=w.plural,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        verdict_words=w.VERDICT_WORDS, short_words=dict(w.VERDICT_WORDS, accepted_with_warnings="warnings"), state_words=w.STATE_WORDS,
-        shown_rows=SHOWN_ROWS, shown_names=SHOWN_NAMES,
+        verdict_words=w.VERDICT_WORDS,
+        short_words=dict(w.VERDICT_WORDS, accepted_with_warnings="warnings"),
+        state_words=w.STATE_WORDS,
+        shown_rows=SHOWN_ROWS,
+        shown_names=SHOWN_NAMES,
     )
     return environment.get_template("report.html.j2")
 

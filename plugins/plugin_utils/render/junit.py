@@ -38,8 +38,10 @@ def _finding(finding, node):
     subject = subject_text(finding.get("subject"), node)
     lines = ["%s%s" % ("%s: " % subject if subject else "", words(finding.get("summary")))]
     for label, value in (
-        ("observed", observed_text(finding)), ("expected", expected_text(finding.get("expected"))),
-        ("remedy", words(finding.get("remedy"))), ("evidence", words(finding.get("evidence"))),
+        ("observed", observed_text(finding)),
+        ("expected", expected_text(finding.get("expected"))),
+        ("remedy", words(finding.get("remedy"))),
+        ("evidence", words(finding.get("evidence"))),
     ):
         if value:
             lines.append("%s: %s" % (label, value))
@@ -56,10 +58,10 @@ def _body(entry, findings, node):
         text = "\n".join(_finding(finding, node) for finding in findings) or _text(reason)
         if entry.get("level") in ("warn", "info"):
             return "passed", "<system-out>%s: %s</system-out>" % (entry["level"], text)
-        return "failure", "<failure type=\"found\" message=%s>%s</failure>" % (_attribute(reason), text)
+        return "failure", '<failure type="found" message=%s>%s</failure>' % (_attribute(reason), text)
     if outcome in ("not_run", "not_applicable") or (outcome == "unknown" and not entry.get("required")):
         return "skipped", "<skipped message=%s/>" % _attribute("%s: %s" % (words(outcome).replace("_", " "), words(reason)))
-    return "error", "<error type=\"unknown\" message=%s/>" % _attribute("unknown: %s" % words(reason))
+    return "error", '<error type="unknown" message=%s/>' % _attribute("unknown: %s" % words(reason))
 
 
 def _verdict_body(verdict):
@@ -67,10 +69,10 @@ def _verdict_body(verdict):
     text = "\n".join(_text(reason) for reason in verdict.get("reasons") or [])
     message = _attribute(VERDICT_WORDS.get(word, "no verdict"))
     if word == "rejected":
-        return "failure", "<failure type=\"verdict\" message=%s>%s</failure>" % (message, text)
+        return "failure", '<failure type="verdict" message=%s>%s</failure>' % (message, text)
     if word in ("accepted", "accepted_with_warnings"):
         return "passed", "<system-out>%s</system-out>" % text if text else ""
-    return "error", "<error type=\"verdict\" message=%s>%s</error>" % (message, text)
+    return "error", '<error type="verdict" message=%s>%s</error>' % (message, text)
 
 
 class _Rules:
@@ -94,7 +96,7 @@ class _Rules:
 
 
 def _case(name, inner):
-    return " name=%s time=\"0\"%s" % (_attribute(name), ">%s</testcase>" % inner if inner else "/>")
+    return ' name=%s time="0"%s' % (_attribute(name), ">%s</testcase>" % inner if inner else "/>")
 
 
 def _suite(verdict, summary, findings, stamp):
@@ -113,8 +115,10 @@ def _suite(verdict, summary, findings, stamp):
     cases.insert(0, _case("verdict", inner))
     properties = [("verdict", verdict.get("verdict")), ("cohort", verdict.get("cohort") or "")]
     properties += [("rules_%s" % outcome, count) for outcome, count in outcomes.items()]
-    lines = ["<testsuite name=%s hostname=%s%s time=\"0\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">" % (
-        classname, classname, stamp, len(cases), number["failure"], number["error"], number["skipped"])]
+    lines = [
+        '<testsuite name=%s hostname=%s%s time="0" tests="%d" failures="%d" errors="%d" skipped="%d">'
+        % (classname, classname, stamp, len(cases), number["failure"], number["error"], number["skipped"])
+    ]
     lines.append("<properties>%s</properties>" % "".join("<property name=%s value=%s/>" % (_attribute(key), _attribute(value)) for key, value in properties))
     start = "<testcase classname=%s" % classname
     lines.append(start + ("\n" + start).join(cases))
@@ -143,6 +147,11 @@ def render(fleet, large=LARGE):
         tests += cases
         for key, count in number.items():
             total[key] += count
-    head = "<testsuites name=%s time=\"0\" tests=\"%d\" failures=\"%s\" errors=\"%s\" skipped=\"%s\">" % (
-        _attribute("fleetproof %s %s" % (words(fleet.get("profile")), words(fleet.get("run_id")))), tests, total["failure"], total["error"], total["skipped"])
-    return "\n".join(["<?xml version=\"1.0\" encoding=\"UTF-8\"?>", head, *lines, "</testsuites>"]) + "\n"
+    head = '<testsuites name=%s time="0" tests="%d" failures="%s" errors="%s" skipped="%s">' % (
+        _attribute("fleetproof %s %s" % (words(fleet.get("profile")), words(fleet.get("run_id")))),
+        tests,
+        total["failure"],
+        total["error"],
+        total["skipped"],
+    )
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', head, *lines, "</testsuites>"]) + "\n"

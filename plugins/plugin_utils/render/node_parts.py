@@ -31,8 +31,20 @@ CATEGORY_ORDER = ("Devices", "PCIe", "Memory", "Links", "Driver", "Heat, power",
 LAYER_COLUMNS = {"2": "Kubernetes", "3": "Containers", "4": "Interconnect", "5": "Framework"}
 
 DEVICE_COLUMNS = (
-    ("id", "Device"), ("name", "Name"), ("kind", "Kind"), ("parent", "Part of"), ("pci", "PCI"), ("serial", "Serial"), ("uuid", "UUID"), ("health", "Health"),
-    ("memory_mib", "Memory MiB"), ("temperature_c", "°C"), ("power_w", "W"), ("ecc_uncorrected", "ECC uncorrected"), ("pcie", "PCIe"), ("links", "Links"),
+    ("id", "Device"),
+    ("name", "Name"),
+    ("kind", "Kind"),
+    ("parent", "Part of"),
+    ("pci", "PCI"),
+    ("serial", "Serial"),
+    ("uuid", "UUID"),
+    ("health", "Health"),
+    ("memory_mib", "Memory MiB"),
+    ("temperature_c", "°C"),
+    ("power_w", "W"),
+    ("ecc_uncorrected", "ECC uncorrected"),
+    ("pcie", "PCIe"),
+    ("links", "Links"),
 )
 FACT_NAMES = {"os": "OS", "bios": "BIOS", "bmc": "BMC", "cpu": "CPU", "memory_mib": "Memory MiB"}
 # Cells that stand out unless they say one of these.

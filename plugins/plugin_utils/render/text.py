@@ -155,5 +155,5 @@ def render(fleet, width=80, report=None, color=False, limit=()):
 def _paint(line):
     for word, code in _COLORS.items():
         if line.startswith("  %s " % word):
-            return "  \x1b[%sm%s\x1b[0m%s" % (code, word, line[2 + len(word):])
+            return "  \x1b[%sm%s\x1b[0m%s" % (code, word, line[2 + len(word) :])
     return line

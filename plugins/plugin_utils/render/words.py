@@ -20,8 +20,15 @@ LAYERS = {"1": "Hardware and driver", "2": "Kubernetes inventory", "3": "Contain
 
 # How an outcome stands in a grid, worst first: key -> word. `blank` = no rule of the kind was asked.
 STATES = (
-    ("fail", "fail"), ("need", "not proven"), ("warn", "warn"), ("unknown", "unknown"), ("not_run", "not run"), ("info", "info"),
-    ("passed", "passed"), ("not_applicable", "n/a"), ("blank", "not asked"),
+    ("fail", "fail"),
+    ("need", "not proven"),
+    ("warn", "warn"),
+    ("unknown", "unknown"),
+    ("not_run", "not run"),
+    ("info", "info"),
+    ("passed", "passed"),
+    ("not_applicable", "n/a"),
+    ("blank", "not asked"),
 )
 STATE_RANK = {key: rank for rank, (key, word) in enumerate(STATES)}
 STATE_WORDS = dict(STATES)
@@ -359,7 +366,7 @@ def unproven(fleet):
     for (node, reason), names in rules.items():
         joined.setdefault((reason, tuple(sorted(names))), []).append(node)
     told = {}
-    for (node, reason) in rules:
+    for node, reason in rules:
         told.setdefault(node, []).append(reason)
     for finding in fleet.get("findings") or []:
         told.setdefault(words(finding.get("node")), []).append(words(finding.get("summary")))
