@@ -13,7 +13,7 @@ version_added: 0.1.0
 description:
   - Reads the machine (product, serial number, firmware, BMC), operating system, kernel, processors, NUMA nodes, memory, huge pages, limits,
     clock and kernel modules, and every accelerator, virtual function and fabric bridge on PCI of all manufacturers the collection knows.
-  - Uses files of the kernel, and only for the clock and the BMC a program that the node already has. No vendor tool and no vendor library is needed,
+  - Uses files of the kernel, and only for the clock, the BMC and the state of NVIDIA's services a program that the node already has. No vendor tool and no vendor library is needed,
     so a card that its driver does not see is seen here.
   - It reads and never judges. A value that could not be read is a dictionary with the key C(unknown) and the reason;
     a question that does not arise is one with the key C(not_applicable).
@@ -130,6 +130,13 @@ sections:
           description: Time since boot.
           type: float
           sample: 3600.25
+        services:
+          description: >-
+            What systemd says of the services nvidia-fabricmanager, nvidia-imex, nvidia-persistenced and nvidia-dcgm (C(LoadState), C(ActiveState),
+            C(SubState)), where PCI shows a device of NVIDIA. C(driver_container) tells whether the driver is that of a container, whose services
+            are no units of the node.
+          type: dict
+          sample: {nvidia-fabricmanager: {load: loaded, active: active, sub: running}, driver_container: false}
     pci:
       description: What sits on PCI.
       type: dict

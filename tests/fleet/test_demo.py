@@ -71,9 +71,25 @@ def test_what_is_quiet_is_not_reported(run):
             if "rule" in quiet:
                 assert quiet["rule"] in fleet["rule_catalogue"]
                 assert (node, quiet["rule"]) not in told
-    # A service that is down on purpose is on the recordings, and no finding speaks of a service.
     quiet = [q["what"] for entry in MANIFEST.values() for q in entry["quiet"]]
     assert any("nvidia-imex" in what for what in quiet) and any("fabric manager" in what for what in quiet)
+
+
+def test_a_service_that_is_down_on_purpose_was_read_and_is_not_needed(run):
+    """Quiet because of what the node is: the fabric manager matters where switches are, and nvidia-imex where the domain spans nodes."""
+    fleet = run.fleet()
+    rules = {entry["node"]: entry["rules"]["fabric-manager"] for entry in fleet["verdicts"]}
+    for node, down in (("gpu-h01", "nvidia-imex"), ("gpu-h02", "nvidia-imex"), ("gpu-g01", "nvidia-fabricmanager")):
+        services = run.sections(node)["host"]["data"]["services"]
+        assert services[down] == {"load": "loaded", "active": "inactive", "sub": "dead"}
+        assert {name for name, state in services.items() if name != "driver_container" and state["active"] == "active"} == {
+            "nvidia-persistenced", *({"nvidia-fabricmanager", "nvidia-imex"} - {down})
+        }  # fmt: skip
+    assert [(rules[node]["outcome"], rules[node]["reason"]) for node in ("gpu-h01", "gpu-g01")] == [
+        ("passed", ""),
+        ("not_applicable", "no NVSwitch that this node would run"),
+    ]
+    assert rules["gpu-m01"]["outcome"] == rules["npu-a01"]["outcome"] == "not_applicable"
     assert not [f for f in fleet["findings"] if "imex" in f["summary"].lower() or "fabric" in f["summary"].lower()]
 
 

@@ -114,6 +114,13 @@ def pci(entries):
     return {"timestamp": STAMP, "scan": {"status": "ok", "detail": ""}, "counts": counts, "devices": entries}
 
 
+def services(**active):
+    """active: service, without nvidia-, -> ActiveState."""
+    states = dict({"fabricmanager": "active", "imex": "inactive", "persistenced": "active", "dcgm": "inactive"}, **active)
+    subs = {"active": "running", "inactive": "dead"}
+    return dict({"nvidia-" + k: {"load": "loaded", "active": v, "sub": subs.get(v, v)} for k, v in states.items()}, driver_container=False)
+
+
 def host(serial="S0001", **changes):
     data = {
         "timestamp": STAMP,
@@ -140,6 +147,7 @@ def host(serial="S0001", **changes):
         "virtualization": "none",
         "modules": {"nvidia": {"version": "580.95.05", "loaded": True}},
         "uptime_seconds": 352000,
+        "services": services(),
     }
     data.update(changes)
     return data

@@ -242,9 +242,17 @@ def _driver(node, part, count):
     ]
 
 
-def _service(node, name, load, active, enabled, why):
-    node.run("systemctl", "show", name, "-p", "LoadState,ActiveState,UnitFileState", rc=0, note=why,
-             stdout="LoadState=%s\nActiveState=%s\nUnitFileState=%s\n" % (load, active, enabled))  # fmt: skip
+def _services(node, why, **states):
+    """States of the services: "running", "dead" (installed and down) or, for those left out, not installed."""
+    names = ("nvidia-fabricmanager", "nvidia-imex", "nvidia-persistenced", "nvidia-dcgm")
+    blocks = []
+    for name in names:
+        sub = states.get(name.partition("-")[2])
+        words = ("loaded" if sub else "not-found", "active" if sub == "running" else "inactive", sub or "dead")
+        blocks.append("Id=%s.service\nLoadState=%s\nActiveState=%s\nSubState=%s\n" % (name, *words))
+    node.run("systemctl", "show", "--property=Id,LoadState,ActiveState,SubState", *("%s.service" % n for n in names), rc=0, note=why, stdout="\n".join(blocks))
+    node.files["/run/systemd/system"] = {"type": "directory"}
+    node.files["/run/nvidia/driver/usr"] = {"absent": True}
 
 
 def hgx(name, number, note):
@@ -267,8 +275,8 @@ def hgx(name, number, note):
         node.function(path, "0x10de", "0x22a3", "0x068000", "nvidia-nvswitch", 0, ("0x10de", "0x1796"), link=(2, 2, "16.0 GT/s", "16.0 GT/s"))
     _driver(node, H100, 8)
     node.log += [(14.1 + 0.01 * n, "nvidia-nvswitch%d: open (major=510)" % n) for n in range(4)]
-    _service(node, "nvidia-fabricmanager.service", "loaded", "active", "enabled", "needed: NVSwitch on this baseboard")
-    _service(node, "nvidia-imex.service", "loaded", "inactive", "disabled", "down on purpose: the memory domain is one node")
+    why = "the fabric manager is needed: NVSwitch on this baseboard; nvidia-imex is down on purpose: the memory domain is one node"
+    _services(node, why, fabricmanager="running", imex="dead", persistenced="running")
     return node
 
 
@@ -290,8 +298,8 @@ def tray(name, number, note):
     cards = [card(GB200, number, index, serial="165%d26%06d" % (number, 41180 + index // 2)) for index in range(4)]
     node.natives["nvml"] = native(cards)
     node.run("nvidia-smi", "-L", rc=0, stdout=listing(cards))
-    _service(node, "nvidia-fabricmanager.service", "not-found", "inactive", "", "absent on purpose: the switch trays run the fabric")
-    _service(node, "nvidia-imex.service", "loaded", "active", "enabled", "needed: the memory domain spans trays")
+    why = "the fabric manager is installed and down on purpose: the switch trays run the fabric; nvidia-imex is needed: the memory domain spans trays"
+    _services(node, why, fabricmanager="dead", imex="running", persistenced="running")
     return node
 
 
@@ -323,5 +331,5 @@ def nodes():
     h04 = by_smi(hgx("gpu-h04", 4, "A row remap waits for a reset."), worn)
     row = "Row Remapper: New row (0x00000000018f2a41) marked for remapping, reset gpu to activate."
     h04.log.append((191007.220911, "NVRM: Xid (PCI:0000:5f:00): 63, pid='<unknown>', name=<unknown>, %s" % row))
-    g01 = tray("gpu-g01", 6, "Healthy. No fabric manager runs here: the switch trays do that.")
+    g01 = tray("gpu-g01", 6, "Healthy. The fabric manager is down here: the switch trays run the fabric.")
     return [n.document() for n in (h01, h02, h03, h04, g01)]

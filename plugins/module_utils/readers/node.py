@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, os_release, pci, platform, time_sync
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, os_release, pci, platform, services, time_sync
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
 
@@ -61,4 +61,6 @@ def host_section(host):
 
 def collect(host):
     """{section name: section}."""
-    return {"host": host_section(host), "pci": pci.scan(host)}
+    sections = {"host": host_section(host), "pci": pci.scan(host)}
+    sections["host"]["services"] = services.read(host, sections["pci"])
+    return sections

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import FOREIGN
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -227,7 +228,7 @@ def _has_links(device, p):
     scope="device",
     remedy="Check the fabric manager (nvidia-fabricmanager or the switch tray's), its version against the driver, and its log.",
     parameters={"settle_seconds": Parameter("number", 600, "s", "our choice: links of large systems train for minutes after the start")},
-    follows=("device-lost",),
+    follows=("device-lost", "fabric-manager"),
 )
 def fabric_state(device, p):
     state = device.word("fabric", "state")
@@ -250,6 +251,54 @@ def fabric_state(device, p):
     if uptime is not None and uptime < p.settle_seconds:
         return not_run("the node is up for %d s: the fabric may still be training" % uptime)
     return found("The device has not joined the fabric: %s" % state.replace("_", " "), state, expectation("completed", origin="vendor document: NVML"))
+
+
+@rule(
+    id="fabric-manager",
+    layer=1,
+    level="fail",
+    title="The fabric manager runs, where the node has switches to be run",
+    reads=("host", "pci"),
+    scope="node",
+    remedy="Install nvidia-fabricmanager in the driver's version, enable and start it; its log says why it ends. Without it CUDA does not start.",
+)
+def fabric_manager(view, p):
+    # What the devices say of their fabric is no answer: they stay in it when its manager dies, and no link is restored then.
+    switches = _switches(view)
+    if not switches:
+        return not_applicable("no NVSwitch that this node would run")
+    services = view.section("host").facts("services")
+    state = services.facts("nvidia-fabricmanager")
+    active = state.word("active")
+    if active in ("active", "reloading"):
+        return PASSED
+    if active == "activating":
+        return unknown("the fabric manager is being started")
+    if services.flag("driver_container"):
+        return unknown("the driver is in a container, and its fabric manager is no unit of this node")
+    load, sub = state.maybe("word", "load"), state.maybe("word", "sub")
+    told = "not installed" if load == "not_found" else "masked" if load == "masked" else active if sub in (None, active) else "%s (%s)" % (active, sub)
+    return found(
+        "The node has %s, and nvidia-fabricmanager is %s" % (switches, told.replace("_", " ")),
+        told,
+        expectation("active", origin="vendor document: NVIDIA Fabric Manager User Guide"),
+    )
+
+
+def _switches(view):
+    """The switches that this node's fabric manager has to run, in words; empty when it has none."""
+    view.pci()  # NoAnswer where the bus was not read
+    entries = [e for e in view.section("pci").objects("devices") if e.maybe("text", "manufacturer") == "nvidia"]
+    bridges = [e for e in entries if e.maybe("text", "role") == "bridge" and e.maybe("text", "driver") not in FOREIGN]
+    if bridges:
+        return "%d NVSwitches on PCI" % len(bridges)
+    models = {e.maybe("text", "model") for e in entries if e.maybe("text", "role") == "accelerator" and e.maybe("text", "driver") not in FOREIGN}
+    hidden = sorted(m for m in models if m and products.has_hidden_switches("nvidia", m))
+    if not hidden:
+        return ""
+    if view.section("host").text("virtualization") != "none":
+        raise NoAnswer("not_applicable", "a guest: its host may run the switches of %s" % ", ".join(hidden))
+    return "the NVSwitches of %s" % ", ".join(hidden)
 
 
 @rule(

@@ -14,16 +14,24 @@ import yaml
 DATA = Path(__file__).parent.parent / "data" / "products.yml"
 
 
-@lru_cache(maxsize=1)
-def _links():
-    entries = yaml.safe_load(DATA.read_text(encoding="utf-8"))["links"]
-    return [(e["manufacturer"], re.compile(e["name"], re.IGNORECASE), e["built_in"]) for e in entries]
+@lru_cache(maxsize=8)
+def _table(name, told):
+    """[(manufacturer, pattern of the name, what is told)]"""
+    entries = yaml.safe_load(DATA.read_text(encoding="utf-8"))[name]
+    return [(e["manufacturer"], re.compile(e["name"], re.IGNORECASE), e[told]) for e in entries]
+
+
+def _first(table, manufacturer, name):
+    return next((told for maker, pattern, told in table if maker == manufacturer and pattern.search(name)), None)
 
 
 @lru_cache(maxsize=1024)
 def has_links(manufacturer, name):
     """Whether the product has links between devices without an added bridge; None when the catalogue does not say."""
-    for maker, pattern, built_in in _links():
-        if maker == manufacturer and pattern.search(name):
-            return built_in
-    return None
+    return _first(_table("links", "built_in"), manufacturer, name)
+
+
+@lru_cache(maxsize=1024)
+def has_hidden_switches(manufacturer, name):
+    """Whether the product comes on a baseboard whose switches are no functions of the maker on the node's PCI, yet are run by the node."""
+    return _first(_table("hidden_switches", "here"), manufacturer, name) is True
