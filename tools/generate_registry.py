@@ -13,12 +13,14 @@ How a PCI function of one of a manufacturer's vendor ids gets its role, first ru
   4. its device id is in `devices`                                     -> accelerator, whatever its class (a Hygon K100_AI shows class 06)
   5. its class starts with one of `classes`                            -> accelerator, model unknown
   6. its driver is one of `modules`; or, with `internal_switch`, it is
-     a display adapter below a switch of the same vendor id            -> accelerator, model unknown
+     a display adapter below a switch of the same vendor id, or one
+     whose driver is one of `modules`, with more than 2 GiB of memory
+     and no function of AMD's processors beside it                     -> accelerator, model unknown
   7. otherwise                                                         -> other
 A class is written as in sysfs without the programming interface: 1200 processing accelerator, 0302 3D controller,
 0300 VGA, 0380 other display, 0b40 co-processor, 0880 system peripheral, 0780 communication controller, 0680 other bridge.
 Display classes are listed only for manufacturers whose display adapters all compute; for AMD an integrated or desktop
-display adapter is an accelerator only by its device id, or by the switch that a card has and integrated graphics have not.
+display adapter is an accelerator only by its device id, or by what a card has and integrated graphics have not: a switch, memory.
 `internal_switch`: the card carries its own PCIe switch with the card's vendor id, and the link to the slot is that switch's.
 `device_nodes` are patterns below /dev. `modules` are names in /sys/module. `first_class` manufacturers come first.
 """

@@ -145,6 +145,34 @@ def test_a_display_adapter_below_a_switch_of_its_own_maker_is_a_card():
 
 
 @pytest.mark.parametrize(
+    ("driver", "memory", "beside", "role"),
+    [
+        ("amdgpu", 8 << 30, "1002", "accelerator"),
+        ("amdgpu", 8 << 30, None, "accelerator"),  # handed to a guest alone
+        ("amdgpu", 2 << 30, "1002", "other"),
+        ("amdgpu", 96 << 30, "1022", "other"),  # integrated, with much of the host's memory set aside
+        ("amdgpu", "garbage", "1002", "other"),
+        ("amdgpu", None, "1002", "other"),
+        ("vfio-pci", 8 << 30, "1002", "other"),
+        (None, 8 << 30, "1002", "other"),
+    ],
+)
+def test_a_display_adapter_without_a_switch_is_a_card_by_its_driver_and_memory(driver, memory, beside, role):
+    """A Radeon RX 580, or a newer one in a guest: the id is not in the table, and no switch of its maker is above it."""
+    files, chain = {}, ("pci0000:00", "0000:00:01.1")
+    function(files, "0000:00:01.1", above=chain[:1], vendor="1022", device="14db", **{"class": "060400"})
+    function(files, "0000:03:00.0", above=chain, vendor="1002", device="fffe", driver=driver, **{"class": "030000"})
+    if beside:
+        function(files, "0000:03:00.2", above=chain, vendor=beside, device="1649", **{"class": "108000"})
+    files["/sys/devices/%s/0000:03:00.0/mem_info_vram_total" % "/".join(chain)] = {"absent": True} if memory is None else "%s\n" % memory
+    section = pci.scan(host(files))
+    (entry,) = [e for e in section["devices"] if e["address"] == "0000:03:00.0"]
+    assert entry["role"] == role and section["counts"]["amd"] == (1 if role == "accelerator" else 0)
+    if role == "accelerator":
+        assert list(entry["model"]) == ["unknown"] and entry["driver"] == "amdgpu"
+
+
+@pytest.mark.parametrize(
     ("vendor", "pci_class", "driver", "count"),
     [
         ("1d94", "0b4000", "hycu", 1), ("1d94", "068000", "hydcu", 1), ("1d94", "0b4000", "ccp", 0), ("1d94", "060400", "pcieport", 0),

@@ -27,6 +27,7 @@ _SPEED = re.compile(r"(\d{1,3}(?:\.\d)?) ?GT/s")
 _WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 # What a person could take for an accelerator: network, display, multimedia, communication, processor, accelerator.
 _LISTED = ("02", "03", "04", "07", "0b", "12")
+_CARVED = 2 << 30  # bytes; what firmware sets aside of the host's memory for graphics is seldom more
 
 
 def _hex(digits):
@@ -110,8 +111,23 @@ def _shows_itself(host, address, entry, vendors, pci_class):
     if "internal_switch" not in entry["flags"]:
         return _driver(host, address) in entry["modules"]
     # the driver takes integrated graphics too: those have no switch of the card's maker above them
-    path = _path(host, address) if pci_class.startswith("03") else None
-    return isinstance(path, list) and len(path) > 1 and vendors.get(path[-2]) == vendors[address]
+    if not pci_class.startswith("03"):
+        return False
+    path = _path(host, address)
+    if isinstance(path, list) and len(path) > 1 and vendors.get(path[-2]) == vendors[address]:
+        return True
+    return _driver(host, address) in entry["modules"] and not _in_processor(address, vendors) and _own_memory(host, address)
+
+
+def _in_processor(address, vendors):
+    """Integrated graphics share their device with functions of AMD the maker of processors (security processor, USB)."""
+    return any(vendors.get("%s.%d" % (address[:-2], number)) == "1022" for number in range(8))
+
+
+def _own_memory(host, address):
+    """A card has memory of its own. Documentation/gpu/amdgpu/driver-misc: mem_info_vram_total, in bytes."""
+    size = _read(host, address, "mem_info_vram_total", int)
+    return is_known(size) and size > _CARVED
 
 
 def _model(entry, role, device):
