@@ -17,12 +17,13 @@ def host_policies(templar, task_vars, names, profile):
     parsed = {}
 
     def template(value, variables):
-        return plain(templar.copy_with_new_env(available_variables=variables).template(value))
+        return plain(templar.copy_with_new_env(available_variables=dict(task_vars, **variables)).template(value))
 
+    here = of_the_play(task_vars)
     for name in names:
         if name not in hostvars:
             continue  # expected by a given roster, but not in this inventory slice
-        raw = hostvars.raw_get(name)
+        raw = dict(hostvars.raw_get(name), **here)
         try:
             variables = roster.variables(raw, template)
             read_with = roster.variables(raw, template, settings.CHECKS.__contains__)
@@ -42,6 +43,14 @@ def host_policies(templar, task_vars, names, profile):
     if errors:
         raise policy.PolicyError(merged(errors))
     return policies
+
+
+def of_the_play(task_vars):
+    """Variables that judge or say how to read, as the play and not the inventory gives them: those of a playbook that wraps ours."""
+    current = task_vars.get("inventory_hostname")
+    known = task_vars["hostvars"].raw_get(current) if current in task_vars["hostvars"] else {}
+    ours = (name for name in task_vars if roster.judges(name) or name in settings.CHECKS)
+    return {name: task_vars[name] for name in ours if name not in known or known[name] != task_vars[name]}
 
 
 def merged(errors):

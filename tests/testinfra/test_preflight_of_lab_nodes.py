@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 RUN = Path(os.environ.get("FLEETPROOF_RUN", "/nonexistent"))
-SECTIONS = {"host", "kernel", "pci", "accelerators.nvidia"}
+SECTIONS = {"allocation.nvidia", "host", "kernel", "pci", "accelerators.nvidia"}
 
 
 @pytest.fixture
