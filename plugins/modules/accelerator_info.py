@@ -13,8 +13,8 @@ version_added: 0.1.0
 description:
   - Reads the machine (product, serial number, firmware, BMC), operating system, kernel, processors, NUMA nodes, memory, huge pages, limits,
     clock and kernel modules, and every accelerator, virtual function and fabric bridge on PCI of all manufacturers the collection knows.
-  - Uses files of the kernel, and only for the clock, the BMC and the state of NVIDIA's services a program that the node already has. No vendor tool and no vendor library is needed,
-    so a card that its driver does not see is seen here.
+  - Uses files of the kernel, and only for the clock, the BMC and the state of NVIDIA's services a program that the node already has.
+    No vendor tool and no vendor library is needed, so a card that its driver does not see is seen here.
   - It reads and never judges. A value that could not be read is a dictionary with the key C(unknown) and the reason;
     a question that does not arise is one with the key C(not_applicable).
 author:

@@ -28,7 +28,7 @@ def place(tmp_path_factory):
 @pytest.mark.parametrize("playbook", ["fold", "judge", "consistency"])
 def test_judging_a_run_again_happens_and_decides_for_the_nodes_named(place, playbook):
     for node, code in (("a", 0), ("b", 2)):
-        before = sum(1 for _ in (place / "runs" / "part" / "judgements").iterdir())
+        before = sum(1 for _entry in (place / "runs" / "part" / "judgements").iterdir())
         variables = {"accelerator_run_id": "part"}
         run = plays.play(playbook, "--limit", node, run_root=place / "runs", inventory=place / "hosts.yml", variables=variables)
         assert run.code == code, run.output
