@@ -46,7 +46,8 @@ def newest(run_root):
         return ""
 
 
-def show(fleet, report):
+def show(title, fleet, report):
     from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text
 
-    sys.stdout.write(text.render(fleet, report=os.path.relpath(report)).rstrip() + "\n")
+    sys.stdout.write(f"== {title}\n\n")
+    sys.stdout.write(text.render(fleet, report=os.path.relpath(report)).rstrip() + "\n\n")

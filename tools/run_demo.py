@@ -15,7 +15,7 @@ def main():
     options = playbook.arguments(__doc__, inventory="inventories/demo")
     manifest = yaml.safe_load((playbook.ROOT / "inventories" / "demo" / "manifest.yml").read_text(encoding="utf-8"))
     fleet, report = playbook.run("preflight", options.inventory, options.run_root, options.extra)
-    playbook.show(fleet, report)
+    playbook.show("The recorded demo fleet, with planted faults", fleet, report)
     found = {entry["node"]: entry["verdict"] for entry in fleet["verdicts"]}
     planted = {node: entry["verdict"] for node, entry in manifest["nodes"].items()}
     differ = [node for node in sorted(set(found) | set(planted)) if found.get(node) != planted.get(node)]

@@ -14,7 +14,7 @@ def main():
     if options.inventory == "inventories/localhost" and accelerators_here():
         variables["accelerator_expected_count"] = None  # the inventory says 0, for a machine without any
     fleet, report = playbook.run("preflight", options.inventory, options.run_root, options.extra, variables)
-    playbook.show(fleet, report)
+    playbook.show("Preflight of " + options.inventory, fleet, report)
 
 
 def accelerators_here():
