@@ -8,26 +8,26 @@ read -r outer_pid _ </proc/self/stat # /proc is still the machine's: the PID tha
 mount --make-rprivate /
 # Everything that a node writes lies on a tmpfs and goes with it. The profile is copied there, since a lower
 # directory of an overlay may not lie inside another one, and the base may be /.
-mount -t tmpfs -o mode=755,size=256m lab "$node/work"
-cd "$node/work"
+mount -t tmpfs -o mode=755,size=256m lab "$node/layers"
+cd "$node/layers"
 mkdir upper scratch root sysfs sys-upper sys-scratch profile
 [ -z "$profile" ] || cp -a "$profile/." profile/
 lower=$base
-[ ! -d profile/rootfs ] || lower=$node/work/profile/rootfs:$lower
-root=$node/work/root
-mount -t overlay -o "lowerdir=$lower,upperdir=$node/work/upper,workdir=$node/work/scratch" overlay "$root"
+[ ! -d profile/rootfs ] || lower=$node/layers/profile/rootfs:$lower
+root=$node/layers/root
+mount -t overlay -o "lowerdir=$lower,upperdir=$node/layers/upper,workdir=$node/layers/scratch" overlay "$root"
 mkdir -p "$root"/{proc,sys,dev,run,tmp,root/.ssh,etc/ssh}
 
 mount -t proc proc "$root/proc"
 # An overlay over procfs is refused by the kernel: files that exist there are covered one by one.
 if [ -d profile/proc ]; then
-  (cd profile/proc && find . -type f) | while read -r file; do mount --bind "$node/work/profile/proc/$file" "$root/proc/$file"; done
+  (cd profile/proc && find . -type f) | while read -r file; do mount --bind "$node/layers/profile/proc/$file" "$root/proc/$file"; done
 fi
 
 mount -t sysfs sysfs sysfs
-lower=$node/work/sysfs
-[ ! -d profile/sys ] || lower=$node/work/profile/sys:$lower
-mount -t overlay -o "lowerdir=$lower,upperdir=$node/work/sys-upper,workdir=$node/work/sys-scratch" overlay "$root/sys"
+lower=$node/layers/sysfs
+[ ! -d profile/sys ] || lower=$node/layers/profile/sys:$lower
+mount -t overlay -o "lowerdir=$lower,upperdir=$node/layers/sys-upper,workdir=$node/layers/sys-scratch" overlay "$root/sys"
 
 mount -t tmpfs -o mode=755 dev "$root/dev"
 mkdir "$root"/dev/{pts,shm}

@@ -83,7 +83,7 @@ class Lab:
                 continue
             folder = self.state / name
             shutil.rmtree(folder, ignore_errors=True)
-            (folder / "work").mkdir(parents=True)
+            (folder / "layers").mkdir(parents=True)
             own = (profiles or {}).get(name, profile)
             with (folder / "log").open("w") as log:
                 child = subprocess.Popen(
