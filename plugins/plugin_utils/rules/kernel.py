@@ -69,7 +69,7 @@ def _events(view, domain):
 
 def _time(text):
     try:
-        return datetime.datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
+        return datetime.datetime.fromisoformat(text[:19])
     except (TypeError, ValueError, KeyError):
         return None
 

@@ -193,15 +193,23 @@ def _decoded(entry, rest, level, action, summary):
     return level, action, summary
 
 
-def _worded(sample, event, facts):
+@lru_cache(maxsize=4096)
+def _entry(sample):
+    """The message of the catalog that a text is; nodes of a fleet say much the same."""
     for has, match, entry in catalog().messages:
         for text in has:
             if text in sample:
                 break
         else:
             continue
-        if not match(sample):
-            continue
+        if match(sample):
+            return entry
+    return None
+
+
+def _worded(sample, event, facts):
+    entry = _entry(sample)
+    if entry is not None:
         level, summary, role, action = entry["level"], entry.get("summary", ""), entry.get("role", ""), entry.get("action", "")
         if entry.get("amount"):
             amount = event.get("amount")
@@ -237,7 +245,7 @@ def later(one, other):
 def _earlier_boot(last, boot_time):
     """Whether an event ended clearly before the boot; ten minutes are left to a clock that was corrected."""
     try:
-        ended, booted = (datetime.datetime.strptime(text[:19], "%Y-%m-%dT%H:%M:%S") for text in (last, boot_time))
+        ended, booted = (datetime.datetime.fromisoformat(text[:19]) for text in (last, boot_time))
     except (TypeError, ValueError, KeyError):
         return False
     return ended < booted - datetime.timedelta(minutes=10)
