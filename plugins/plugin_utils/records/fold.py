@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import json
+import marshal
 import os
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities
@@ -115,10 +116,11 @@ def _node(run, node, plan, records):
     finished = max((e["finished"] for e in view.sections.values() if e.get("finished").__class__ is str), default="")
     present = bool(view.sections)
     view.release()
+    # Healthy nodes say the same: as bytes it is told apart at once, and unpacked once for all of them.
+    said = marshal.dumps((tuple(n for name in profile.asked for n in judged.counts[name]), judged.gaps), 0)
     return (
-        tuple(n for name in profile.asked for n in judged.counts[name]),
+        said,
         judged.findings,
-        judged.gaps,
         judged.prints,
         facts,
         devices,
@@ -140,11 +142,16 @@ class _Folded:
 
     __slots__ = ("answered", "counts", "devices", "facts", "findings", "finished", "gaps", "nature", "node", "present", "prints")
 
-    def __init__(self, node, profile, answer, shared):
-        flat, self.findings, gaps, prints, facts, devices, nature, self.finished, self.present, self.answered = answer
+    def __init__(self, node, profile, answer, shared, unpacked):
+        said, self.findings, prints, facts, devices, nature, self.finished, self.present, self.answered = answer
         self.node = node
-        self.counts = {name: shared(flat[i * 5 : i * 5 + 5]) for i, name in enumerate(profile.asked)}
-        self.gaps = [tuple(shared(part) for part in gap) for gap in gaps]
+        key = (id(profile), said)
+        if key not in unpacked:
+            flat, gaps = marshal.loads(said)
+            counts = {name: shared(flat[i * 5 : i * 5 + 5]) for i, name in enumerate(profile.asked)}
+            unpacked[key] = counts, [tuple(shared(part) for part in gap) for gap in gaps]
+        counts, gaps = unpacked[key]
+        self.counts, self.gaps = dict(counts), list(gaps)  # what compares nodes adds to them
         self.prints = {
             shared(name): (said, value) if value.__class__ is bytes else shared((shared(said), shared(value))) for name, (said, value) in prints.items()
         }
@@ -168,12 +175,12 @@ def _sharing():
 
 def _fold(run, roster, plans, profile, judgement, processes):
     records = judgement.path / "records"
-    shared = _sharing()
+    shared, unpacked = _sharing(), {}
     folded = {}
     answers = workers.ordered(roster, lambda node: _node(run, node, plans[node], records), processes)
     pages = None
     for node, answer in zip(roster, answers, strict=True):
-        folded[node] = _Folded(node, plans[node][1], answer, shared)
+        folded[node] = _Folded(node, plans[node][1], answer, shared, unpacked)
         pages = pages or renderers()
     pages = pages or renderers()
     formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
