@@ -25,6 +25,9 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.settings im
 READ, UNREACHABLE, TIMEOUT, NO_PYTHON, FAILED = "read", "unreachable", "timeout", "no_python", "failed"
 _CONNECT_TRIES = 2  # at 2,000 nodes some connections fail for no lasting reason
 _MAX_REASON = 400
+_TIMEOUTS = ("TaskTimeoutError", "AnsibleTimeoutError", "StepTimeoutError")
+NO_ANSWER = "no answer within %s seconds; the connection or the module hangs"
+PREFIX = "fleetproof.accelerator."
 _OF_DEVICE = ("id", "index", "kind", "parent", "name", "identity", "memory_mib", "partition", "device_nodes", "extra")
 
 
@@ -33,10 +36,14 @@ class CollectAction(ActionBase):
 
     def run(self, tmp=None, task_vars=None):
         result = super().run(tmp, task_vars)
-        arguments = dict(self._task.args)
+        name = (self._task.resolved_action or self._task.action).rpartition(".")[2]
+        result.update(self.read(name, dict(self._task.args), task_vars, self._task.timeout))
+        return result
+
+    def read(self, name, arguments, task_vars, timeout):
+        """Run the reading module of this name, file its sections if there is a run; the task's result. timeout: seconds after which it is given up."""
         run_path = arguments.pop("run_directory", None)
         recording_path = arguments.pop("recording", None)
-        name = self._task.resolved_action.rpartition(".")[2] if self._task.resolved_action else self._task.action.rpartition(".")[2]
         reader = MODULES[name]
         record = boolean(arguments.get("record", False))
         try:
@@ -52,17 +59,14 @@ class CollectAction(ActionBase):
         if recording_path:
             status, answer, reason = replay(reader, recording_path, record, arguments)
         else:
-            status, answer, reason = self._read_node(arguments, task_vars)
+            status, answer, reason = self._read_node(name, arguments, task_vars, timeout)
         sections = answer.get("sections", {}) if status == READ else {}
         recorded = answer.get("recording")
+        changed = answer.get("changed") is True
         if run is None:
             if status != READ:
-                result.update(failed=True, msg=reason, status=status)
-                return result
-            result.update(changed=answer.get("changed") is True, status=status, sections=sections)
-            if recorded is not None:
-                result["recording"] = recorded
-            return result
+                return {"failed": True, "msg": reason, "status": status}
+            return {"changed": changed, "status": status, "sections": sections, **({} if recorded is None else {"recording": recorded})}
         for section in sorted(set(reader.names(arguments)) | set(sections)):
             data = sections.get(section)
             if status == READ and data is None:
@@ -72,26 +76,25 @@ class CollectAction(ActionBase):
             recorded = merged_recording.unanswered(started, reason)
         if recorded is not None:
             merged_recording.file_part(run, node, "_".join(filter(None, (name, arguments.get("manufacturer")))), recorded)
-        result.update(changed=answer.get("changed") is True, status=status, reason=reason, answered=status == READ, manufacturers=manufacturers(sections))
-        return result
+        return {"changed": changed, "status": status, "reason": reason, "answered": status == READ, "manufacturers": manufacturers(sections)}
 
-    def _read_node(self, arguments, task_vars):
+    def _read_node(self, name, arguments, task_vars, timeout):
         """(status, module result, reason)."""
         reason = ""
         for attempt in range(_CONNECT_TRIES):
             try:
                 if attempt:
                     self._connection.reset()
-                answer = self._execute_module(module_args=arguments, task_vars=task_vars)
+                answer = self._execute_module(module_name=PREFIX + name, module_args=arguments, task_vars=task_vars)
             except AnsibleConnectionFailure as error:
                 reason = one_line(error)
                 continue
             except AnsibleError as error:
                 return FAILED, {}, one_line(error)
             except BaseException as error:  # the task's own timeout is no Exception
-                if type(error).__name__ not in ("TaskTimeoutError", "AnsibleTimeoutError"):
+                if error.__class__.__name__ not in _TIMEOUTS:
                     raise
-                return TIMEOUT, {}, "no answer within %s seconds; the connection or the module hangs" % self._task.timeout
+                return TIMEOUT, {}, NO_ANSWER % timeout
             if answer.get("unreachable"):
                 reason = one_line(answer.get("msg", "unreachable"))
                 continue

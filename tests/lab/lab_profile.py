@@ -17,14 +17,15 @@ import sys
 from pathlib import Path
 
 
-def build(recording: dict, folder: Path) -> Path:
+def build(recording: dict, folder: Path, pauses: dict[str, float] | None = None) -> Path:
+    """pauses: seconds that each call of a program takes."""
     files = recording.get("files") or {}
     links = {posixpath.normpath(path): entry["link"] for path, entry in files.items() if isinstance(entry, dict) and "link" in entry}
     for path, entry in files.items():
         target = _place(folder, _real(posixpath.normpath(path), links))
         if target is not None:
             _write(target, entry)
-    _programs(recording.get("commands") or [], folder / "rootfs")
+    _programs(recording.get("commands") or [], folder / "rootfs", pauses or {})
     return folder
 
 
@@ -69,7 +70,7 @@ def _write(target: Path, entry: object) -> None:
     target.write_text(str(entry))
 
 
-def _programs(commands: list, rootfs: Path) -> None:
+def _programs(commands: list, rootfs: Path, pauses: dict[str, float]) -> None:
     scripts: dict[str, list[str]] = {}
     for number, entry in enumerate(commands):
         if entry.get("missing"):
@@ -85,7 +86,8 @@ def _programs(commands: list, rootfs: Path) -> None:
     for name, cases in scripts.items():
         program = rootfs / "usr/local/bin" / name
         program.parent.mkdir(parents=True, exist_ok=True)
-        program.write_text('#!/bin/sh\ncase "$*" in\n' + "\n".join(cases) + '\nesac\necho "$0: not recorded: $*" >&2\nexit 64\n')
+        pause = f"sleep {pauses[name]}\n" if name in pauses else ""
+        program.write_text(f'#!/bin/sh\n{pause}case "$*" in\n' + "\n".join(cases) + '\nesac\necho "$0: not recorded: $*" >&2\nexit 64\n')
         program.chmod(0o755)
 
 
