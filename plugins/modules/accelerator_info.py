@@ -8,17 +8,36 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: accelerator_info
-short_description: Read what a node is and which accelerators sit on its PCI bus
+short_description: Read what a node is, which accelerators sit on its PCI bus, and what starts containers on it
 version_added: 0.1.0
 description:
   - Reads the machine (product, serial number, firmware, BMC), operating system, kernel, processors, NUMA nodes, memory, huge pages, limits,
     clock and kernel modules, and every accelerator, virtual function and fabric bridge on PCI of all manufacturers the collection knows.
-  - Uses files of the kernel, and only for the clock, the BMC and the state of NVIDIA's services a program that the node already has.
+  - Reads the settings of the kubelet, the container engines and the CDI specifications, where there are any. Their parts are those of
+    M(fleetproof.accelerator.kubelet_info), M(fleetproof.accelerator.container_runtime_info) and M(fleetproof.accelerator.cdi_info).
+    A node without them says so. Nothing is started.
+  - Uses files of the kernel, and only for the clock, the BMC, the state of NVIDIA's services and the container engines a program that the node already has.
     No vendor tool and no vendor library is needed, so a card that its driver does not see is seen here.
   - It reads and never judges. A value that could not be read is a dictionary with the key C(unknown) and the reason;
     a question that does not arise is one with the key C(not_applicable).
 author:
   - Fleetproof maintainers (@fleetproof)
+options:
+  runtime:
+    description:
+      - The program that starts containers, whatever the kubelet uses.
+    type: str
+    choices: [docker, nerdctl, ctr]
+  cdi_directories:
+    description:
+      - Directories of CDI specifications that the runtime is configured to load, the one that wins last. Without it the usual ones and those that an
+        engine names.
+    type: list
+    elements: path
+seealso:
+  - module: fleetproof.accelerator.kubelet_info
+  - module: fleetproof.accelerator.container_runtime_info
+  - module: fleetproof.accelerator.cdi_info
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
@@ -214,6 +233,18 @@ sections:
               description: Address, width and speed of the port at the other end of that link.
               type: dict
               sample: {address: "0000:17:00.0", width_current: 16, width_max: 16, speed_current_gts: 32.0, speed_max_gts: 32.0}
+    kubelet:
+      description: The kubelet's settings, as M(fleetproof.accelerator.kubelet_info) returns them; C(state) is V(absent) where there is none.
+      type: dict
+      sample: {state: running, settings: {topology_manager_policy: {outcome: value, value: restricted, source: /var/lib/kubelet/config.yaml}}}
+    container_runtime:
+      description: The container engines, as M(fleetproof.accelerator.container_runtime_info) returns them; C(engines) is empty where there is none.
+      type: dict
+      sample: {engines: [{id: containerd, running: true, version: 2.1.4, default_handler: runc}]}
+    cdi:
+      description: The CDI specifications, as M(fleetproof.accelerator.cdi_info) returns them; C(specs) is empty where there is none.
+      type: dict
+      sample: {specs: [{path: /etc/cdi/nvidia.yaml, kind: nvidia.com/gpu, state: valid}]}
 recording:
   description: Every question asked to the machine with its answer.
   returned: when O(record=true)
@@ -224,9 +255,11 @@ recording:
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import node
 
+OPTIONS = {"runtime": {"type": "str", "choices": ["docker", "nerdctl", "ctr"]}, "cdi_directories": {"type": "list", "elements": "path"}}
+
 
 def main():
-    run_info(node.collect)
+    run_info(node.collect, OPTIONS)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def _slicing(driver):
 
 
 MODULES = {
-    "accelerator_info": Reader(lambda host, _options=None: node.collect(host), ("host", "pci")),
+    "accelerator_info": Reader(node.collect, ("host", "pci", "kubelet", "container_runtime", "cdi")),
     "allocation_info": Reader(allocation.answer, ("allocation.{manufacturer}",), takes="found"),
     "cdi_info": Reader(lambda host, options=None: {"cdi": cdi.collect(host, (options or {}).get("directories"))}, ("cdi",)),
     "container_runtime_info": Reader(container_runtime.collect, ("container_runtime",)),

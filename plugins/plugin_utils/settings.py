@@ -72,7 +72,6 @@ CHECKS = {
     "accelerator_allow_driver_writes": _bool,
     "accelerator_cdi_directories": _directories,
     "accelerator_container_engine": _engine,
-    "accelerator_container_sections": _bool,
     "accelerator_deadline": _seconds,
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,

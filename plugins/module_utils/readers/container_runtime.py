@@ -205,10 +205,10 @@ def kubelet_endpoint(host):
     return not_applicable(reading.note) if reading.outcome == setting.UNNAMED else unknown(reading.note)
 
 
-def collect(host, options=None):
-    """{section name: section}. options: runtime, the operator's word."""
+def collect(host, options=None, endpoint=None):
+    """{section name: section}. options: runtime, the operator's word. endpoint: the kubelet's as a fact, where the process table was read already."""
     asked = engines.Asked(host)
-    endpoint = kubelet_endpoint(host)
+    endpoint = kubelet_endpoint(host) if endpoint is None else endpoint
     value = endpoint if isinstance(endpoint, str) else ""
     trouble = "" if value or is_not_applicable(endpoint) else why(endpoint)
     found, unsure = _engines(asked, engines.path_of(value))
@@ -223,10 +223,22 @@ def collect(host, options=None):
         "engines": found,
         "unsure": unsure,
         "toolkits": toolkits(asked),
+        "containers": _containers(host, found, unified),
     }
     section["resolved"]["engine"] = _resolved_engine(section["resolved"], found)
     section["sources"] = asked.sources
     return {"container_runtime": redact(section)}
+
+
+def _containers(host, found, unified):
+    if isinstance(unified, dict):
+        return unified
+    if all(one["running"] is False or (is_not_applicable(one["running"]) and one["name"] != "podman") for one in found):
+        return not_applicable("no container engine runs")
+    # Here, because only a node with containers needs it.
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import container_devices
+
+    return container_devices.read(host, 2 if unified else 1)
 
 
 def _resolved_engine(resolved, found):

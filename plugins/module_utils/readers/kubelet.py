@@ -15,6 +15,7 @@ import posixpath
 import re
 from collections import namedtuple
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kubelet_setting as where
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kubelet_setting import CONFLICT, UNNAMED, UNREADABLE, UNSEARCHABLE, VALUE
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.yaml_subset import YamlError, parse
@@ -304,6 +305,23 @@ def _line(kubelet, setting, what):
     return {"outcome": found.outcome, "value": unknown(found.note) if found.value is None else found.value[:_LONGEST], "source": found.where or ""}
 
 
+def nic_numa_nodes(host):
+    """NUMA nodes of the RDMA devices: what a pod asks for beside accelerators, and the TopologyManager aligns with them."""
+    listed = host.listdir("/sys/class/infiniband")
+    if listed.status == ABSENT:
+        return not_applicable("no RDMA device")
+    if not listed.ok:
+        return unknown(listed.reason)
+    nodes = set()
+    for name in listed.value[:_MOST]:
+        answer = host.read_line("/sys/class/infiniband/%s/device/numa_node" % name)
+        if not answer.ok and answer.status != ABSENT:
+            return unknown(answer.reason)
+        if answer.ok and answer.value.isdecimal():  # -1: the firmware does not tell; a virtual one has no device
+            nodes.add(int(answer.value[:6]))
+    return sorted(nodes)
+
+
 def collect(host):
     """The section `kubelet` of docs/node-report.md."""
     kubelet = where.Kubelet(host)
@@ -332,6 +350,7 @@ def collect(host):
         "process": process,
         "searched": places,
         "settings": settings,
+        "nic_numa_nodes": nic_numa_nodes(host) if state != "absent" else not_applicable("no kubelet on this node"),
         "lines": {
             "container_runtime_endpoint": _line(kubelet, where.ENDPOINT, "endpoint"),
             "topology_manager_policy": _line(kubelet, where.TOPOLOGY_POLICY, "policy"),

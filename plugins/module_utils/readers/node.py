@@ -5,7 +5,18 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, os_release, pci, platform, services, time_sync
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import (
+    containers,
+    cpu,
+    dmi,
+    kernel,
+    memory,
+    os_release,
+    pci,
+    platform,
+    services,
+    time_sync,
+)
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
 
@@ -59,8 +70,9 @@ def host_section(host):
     return section
 
 
-def collect(host):
-    """{section name: section}."""
+def collect(host, options=None):
+    """{section name: section}. options: of the module, for what starts containers."""
     sections = {"host": host_section(host), "pci": pci.scan(host)}
     sections["host"]["services"] = services.read(host, sections["pci"])
+    sections.update(containers.collect(host, options))
     return sections

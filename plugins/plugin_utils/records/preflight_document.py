@@ -32,7 +32,7 @@ NOTES = {
 }
 NO_MODE = "it came without a mode and cannot be compared across manufacturers"
 NO_NETWORK = "not built yet: no interface was looked at"
-NO_TOPOLOGY = "the kubelet was not asked for its policy: accelerator_container_sections is off"
+NO_TOPOLOGY = "the kubelet was not asked for its policy: this run has no section kubelet"
 NO_TIME = "0001-01-01T00:00:00Z"
 LONGEST_LINE, LONGEST_TEXT = 2000, 65536
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
