@@ -15,7 +15,7 @@ import marshal
 import os
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, regular_file, verdict, workers
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, json_text, regular_file, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
@@ -94,7 +94,7 @@ def load(run, node):
     sections = {}
     for section, path in run.section_files(node).items():
         try:
-            envelope = json.loads(regular_file.text(path, LARGEST_SECTION))
+            envelope = json_text.loads(regular_file.read(path, LARGEST_SECTION))
             if envelope.__class__ is not dict or envelope.get("schema") != SECTION_SCHEMA or envelope.get("data").__class__ is not dict:
                 raise ValueError("not a %s document" % SECTION_SCHEMA)
         except (OSError, ValueError, RecursionError) as error:
@@ -117,7 +117,7 @@ def _node(run, node, plan, records):
     present = bool(view.sections)
     view.release()
     # Healthy nodes say the same: as bytes it is told apart at once, and unpacked once for all of them.
-    said = marshal.dumps((tuple(n for name in profile.asked for n in judged.counts[name]), judged.gaps), 0)
+    said = marshal.dumps(([judged.counts[name] for name in profile.asked], judged.gaps), 0)
     return (
         said,
         judged.findings,
@@ -147,8 +147,8 @@ class _Folded:
         self.node = node
         key = (id(profile), said)
         if key not in unpacked:
-            flat, gaps = marshal.loads(said)
-            counts = {name: shared(flat[i * 5 : i * 5 + 5]) for i, name in enumerate(profile.asked)}
+            tallies, gaps = marshal.loads(said)
+            counts = {name: shared(tuple(tally)) for name, tally in zip(profile.asked, tallies, strict=True)}
             unpacked[key] = counts, [tuple(shared(part) for part in gap) for gap in gaps]
         counts, gaps = unpacked[key]
         self.counts, self.gaps = dict(counts), list(gaps)  # what compares nodes adds to them
@@ -270,8 +270,10 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
         levels, reasons = _levels(one)
         if plans[node] not in usual:
             usual[plans[node]] = {name: rules.level(name) or RULES[name].level for name in asked.asked}
-        table = verdict.layers(asked, one.counts)
-        table = tables.setdefault(str(table), table)
+        counted = (id(asked), *one.counts.values())
+        table = tables.get(counted)
+        if table is None:
+            table = tables[counted] = verdict.layers(asked, one.counts)
         word, why = verdict.decide(asked, table, one.findings, one.gaps)
         if rules.nothing_expected and word == "accepted":
             why = ["nothing to accept: accelerator_expected_count is 0"]

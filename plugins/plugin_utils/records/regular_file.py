@@ -24,10 +24,10 @@ def read(path, most=MOST):
         parts, size = [], 0
         while size <= most:
             part = os.read(descriptor, max(found.st_size, 65536) + 1)
-            if not part:
-                return b"".join(parts)
             parts.append(part)
             size += len(part)
+            if not part or len(part) == found.st_size == size:
+                return b"".join(parts)
         raise ValueError("it grows while it is read")
     finally:
         os.close(descriptor)

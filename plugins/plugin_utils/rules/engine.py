@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LEVELS, OUTCOMES, PASSED, RULES, NoAnswer, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles, steady
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LEVELS, OUTCOMES, RULES, NoAnswer, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
@@ -86,65 +86,169 @@ def judge(node, sections, rules, profile):
 
 def judge_view(view, profile):
     node, rules = view.node, view.policy
-    counts, findings, gaps, prints = {}, [], [], {}
-    silent = None if view.answered else "no answer: %s" % view.no_answer()
-    for rule, params, off in _plan(rules, profile):
-        name, scope = rule.id, rule.scope
-        tally = counts[name] = [0, 0, 0, 0, 0]
-        if off:
-            tally[3] = 1
-            gaps.append((name, "not_applicable", off, 1))
-        elif scope in COMPARED:
-            # Its outcome comes from the comparison; here only the node's value is taken.
-            prints[name] = ("unknown", silent) if silent else _print(rule, view, params)
-        elif silent:
-            tally[2] = 1
-            gaps.append((name, "unknown", silent, 1))
+    told = _Told(view)
+    plan = _plan(rules, profile)
+    for name, why in plan.off:
+        told.gap(name, "not_applicable", why)
+    if view.answered:
+        asked = [*plan.others, *_shared_devices(told, plan.devices)]
+        for memory in plan.sections:
+            asked += _shared_sections(told, memory)
+    else:
+        silent = "no answer: %s" % view.no_answer()
+        for rule, _params in plan.all:
+            if rule.scope in COMPARED:
+                # Its outcome comes from the comparison; here only the node's value is taken.
+                told.counts[rule.id], told.prints[rule.id] = [0, 0, 0, 0, 0], ("unknown", silent)
+            else:
+                told.gap(rule.id, "unknown", silent)
+        asked = ()
+    for rule, params in asked:
+        if rule.scope in COMPARED:
+            told.counts[rule.id], told.prints[rule.id] = [0, 0, 0, 0, 0], _print(rule, view, params)
+        elif rule.scope == "device" and rule.reads == _DEVICES_ONLY:
+            told.take(rule, _of_devices(rule, view, params, view.packages))
+            told.take(rule, [(("node", node), gap) for gap in view.device_gaps])
         else:
-            why = {}
-            plain = scope == "device" and rule.reads == _DEVICES_ONLY
-            for subject, outcome in _of_devices(rule, view, params, tally, why) if plain else outcomes(rule, view, params):
-                said = outcome.outcome
-                tally[_INDEX[said]] += 1
-                if said == "found":
-                    findings.append(finding(rule, rules, node, subject, outcome))
-                elif said != "passed":
-                    key = (said, outcome.reason)
-                    why[key] = why.get(key, 0) + 1
-            for (said, reason), number in why.items():
-                gaps.append((name, said, reason, number))
-    if len(findings) > 1:
-        explain(findings)
-    return Judged(node, counts, findings, gaps, prints)
+            told.take(rule, outcomes(rule, view, params))
+    if len(told.findings) > 1:
+        explain(told.findings)
+    return Judged(node, told.counts, told.findings, told.gaps(), told.prints)
+
+
+class _Told:
+    """What rules have said of a node so far."""
+
+    def __init__(self, view):
+        self.view = view
+        self.counts, self.findings, self.prints = {}, [], {}
+        self._why = {}
+
+    def tally(self, name):
+        counted = self.counts.get(name)
+        if counted is None:
+            counted = self.counts[name] = [0, 0, 0, 0, 0]
+        return counted
+
+    def gap(self, name, outcome, reason, number=1):
+        self.tally(name)[_INDEX[outcome]] += number
+        key = (name, outcome, reason)
+        self._why[key] = self._why.get(key, 0) + number
+
+    def take(self, rule, results):
+        """results: (subject, Outcome)."""
+        name = rule.id
+        tally = self.tally(name)
+        for subject, outcome in results:
+            said = outcome.outcome
+            if said == "passed":
+                tally[0] += 1
+            elif said == "found":
+                tally[1] += 1
+                self.findings.append(finding(rule, self.view.policy, self.view.node, subject, outcome))
+            else:
+                self.gap(name, said, outcome.reason)
+
+    def gaps(self):
+        return [(*key, number) for key, number in self._why.items()]
+
+
+class _Plan(NamedTuple):
+    """What is asked of each node under a policy and a profile: a fleet has few of them, and many nodes."""
+
+    profile: object
+    all: list  # (rule, parameters) of each rule that is not turned off
+    off: list  # (rule id, why it is turned off)
+    devices: object  # steady.Memory of the rules about devices
+    sections: list  # a steady.Memory for each set of sections that rules read
+    others: list  # (rule, parameters)
 
 
 def _plan(rules, profile):
-    """[(rule, its parameters, why it is turned off)] of a policy and a profile: a fleet has few of them, and many nodes."""
     plan = rules.plans.get(profile.name)
-    if plan is None or plan[0] is not profile:
-        asked = [(RULES[n], rules.params(n), "" if rules.enabled(n) else _TURNED_OFF % n.replace("-", "_")) for n in profile.asked]
-        plan = rules.plans[profile.name] = (profile, asked)
-    return plan[1]
+    if plan is None or plan.profile is not profile:
+        plan = rules.plans[profile.name] = _made(rules, profile)
+    return plan
 
 
-def _of_devices(rule, view, params, tally, why):
-    """The outcomes of a device rule that are more than passed or a reason: the others are counted at once, they are nearly all."""
-    results = []
-    check = rule.check
-    for device in view.packages:
-        try:
-            result = check(device, params)
-        except NoAnswer as no:
-            tally[_INDEX[no.outcome]] += 1
-            key = (no.outcome, no.reason)
-            why[key] = why.get(key, 0) + 1
-            continue
-        if result is PASSED:
-            tally[0] += 1
+def _made(rules, profile):
+    everything = [(RULES[name], rules.params(name)) for name in profile.asked if rules.enabled(name)]
+    off = [(name, _TURNED_OFF % name.replace("-", "_")) for name in profile.asked if not rules.enabled(name)]
+    devices, sections, others = [], {}, []
+    for rule, params in everything:
+        if rule.scope == "device" and rule.reads == _DEVICES_ONLY:
+            devices.append((rule, params))
+        elif rule.scope in ("node", "cohort") and rule.reads and all(name in steady.SECTIONS for name in rule.reads):
+            sections.setdefault(rule.reads, []).append((rule, params))
         else:
-            _add(results, (device.kind, device.id), result)
-    if view.device_gaps:
-        results.extend((("node", view.node), gap) for gap in view.device_gaps)
+            others.append((rule, params))
+    return _Plan(profile, everything, off, steady.Memory(devices), [steady.Memory(asked, names) for names, asked in sections.items()], others)
+
+
+def _shared_devices(told, memory):
+    """Take what memory answers about the packages; the rules that have to be asked in full."""
+    view = told.view
+    packages = view.packages
+    if not packages or view.device_gaps:
+        return memory.rules
+    alike = {}
+    for device in packages:
+        answers = memory.of_device(device)
+        alike.setdefault(id(answers), (answers, []))[1].append(device)
+    passed = [len(packages)] * len(memory.rules)
+    in_full = {}
+    for answers, devices in alike.values():
+        number = len(devices)
+        for position, outcome, reason in answers.plain:
+            passed[position] -= number
+            told.gap(memory.rules[position][0].id, outcome, reason, number)
+        for position, result in answers.odd:
+            passed[position] -= number
+            results = []
+            for device in devices:
+                _add(results, (device.kind, device.id), result)
+            told.take(memory.rules[position][0], results)
+        for position in answers.full:
+            passed[position] -= number
+            in_full.setdefault(position, []).extend(devices)
+    for position, devices in in_full.items():
+        rule, params = memory.rules[position]
+        told.take(rule, _of_devices(rule, view, params, devices))
+    for position, (rule, _params) in enumerate(memory.rules):
+        told.tally(rule.id)[0] += passed[position]
+    return ()
+
+
+def _shared_sections(told, memory):
+    """The same for the rules about some sections."""
+    view = told.view
+    answers = memory.of_sections(view)
+    if answers is None:
+        return memory.rules
+    counts = told.counts
+    for rule, _params in memory.rules:
+        counts[rule.id] = [0, 0, 0, 0, 0] if rule.scope == "cohort" else [1, 0, 0, 0, 0]
+    for position, outcome, reason in answers.plain:
+        name = memory.rules[position][0].id
+        counts[name][0] = 0
+        told.gap(name, outcome, reason)
+    for position, result in answers.odd:
+        rule, results = memory.rules[position][0], []
+        counts[rule.id][0] = 0
+        _add(results, ("node", view.node), result)
+        told.take(rule, results)
+    for position, value in answers.values:
+        told.prints[memory.rules[position][0].id] = value
+    for position in answers.full:
+        del counts[memory.rules[position][0].id]
+    return [memory.rules[position] for position in answers.full]
+
+
+def _of_devices(rule, view, params, devices):
+    """The outcomes of a device rule about some packages."""
+    results = []
+    for device in devices:
+        _add(results, (device.kind, device.id), _ask(rule, device, params))
     return results
 
 

@@ -124,6 +124,17 @@ class Facts:
 
     def maybe(self, kind, *path):
         """The value by the accessor named kind, None when there is none."""
+        value = self.data
+        try:
+            for key in path:
+                value = value[key]
+        except (KeyError, TypeError, IndexError):
+            return None
+        plain = value.__class__
+        if kind == "number":
+            return value if (plain is int or plain is float) and -LARGEST < value < LARGEST else None
+        if plain is dict and kind != "facts":
+            return None
         try:
             return getattr(self, kind)(*path)
         except NoAnswer:
