@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kubelet_setting import ENDPOINT, TOPOLOGY_POLICY, line_value, read
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import preflight_document
 from kubelet_machine import CONFIG, DROP_INS, KUBELET, STANDARD, machine, policy, section
 
 # name: (files, processes, outcome and value by line, outcome and value as the kubelet reads it, source)
@@ -295,7 +296,11 @@ def test_a_link_among_the_drop_ins():
     found = section(files, {7: [*KUBELET, "--config-dir=" + DROP_INS]}, entries=entries)
     assert found["lines"]["topology_manager_policy"]["value"] == "none"  # the operator's preflight takes regular files
     assert policy(found) == "restricted"  # the kubelet follows
+    assert found["lines"]["topology_manager_policy"]["skipped"] == [DROP_INS + "/20.conf"]
+    assert preflight_document.document({"kubelet": found})["topology"] == {"timestamp": found["timestamp"], "policy": "restricted", "depth": "declared"}
     entries[DROP_INS + "/20.conf"] = {"link": "/opt/gone"}
     found = section(files, {7: [*KUBELET, "--config-dir=" + DROP_INS]}, entries=entries)
     assert found["lines"]["topology_manager_policy"]["value"] == "none"
     assert policy(found) == ("unreadable", DROP_INS + "/20.conf: absent")
+    told = preflight_document.document({"kubelet": found})["topology"]
+    assert (told["policy"], told["note"]) == ("unknown", DROP_INS + "/20.conf: absent")

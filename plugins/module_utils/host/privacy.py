@@ -14,12 +14,21 @@ _SECRET_NAME = re.compile(r"(?i)(?:%s|(?<![a-z0-9])(?:auth|key)$)" % _WORDS)
 _HARMLESS_NAME = re.compile(r"(?i)(?:file|path|dir|ttl|timeout|mode|url|type|enabled|count)s?$")
 _HARMLESS = re.compile(r"(?i)(?:true|false|null|none|yes|no|x)?$")
 _NESTED = re.compile(r"[\[{]|[|>][+-]?$")  # what follows is no value but its members, or a block of lines
+# A quote that its line does not close: all of the line, and of the next ones what does not look like a key, a comment, an item or a bracket.
+_UNCLOSED = r"[\"'][^\n]*(?:\n{1,9}(?![ \t]*(?:[\"']?[\w./-]{1,80}[\"']?[ \t]*[:=]|[#\[\]{}-]))[^\n]+){0,50}"
 _ASSIGNED = re.compile(
     r"(?i)((?:%s|(?<![a-z0-9])auth(?![a-z0-9])|(?<![a-z0-9])key(?==))[\w.-]{0,40})(['\"\\]{0,3}[ \t]*[:=][ \t]*)"
-    r"(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|\\\"[^\"\n]*|(?:(?:bearer|basic|digest)[ \t]+)?[^\s\"',;}\])\0][^\s\"',;&}\])\0]*)" % _WORDS
+    r"(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|\\\"[^\"\n]*|%s|(?:(?:bearer|basic|digest)[ \t]+)?[^\s\"',;}\])\0][^\s\"',;&}\])\0]*)" % (_WORDS, _UNCLOSED)
 )
 _OPTION = re.compile(r"(?i)((?<![\w-])--?(?=[a-z])[\w-]{0,40}?(?:%s)[ \t\0]+)([^\s\0-][^\s\0]*)" % _WORDS)
 _WHOLE = (
+    # a block of lines in YAML: what is indented deeper than the key
+    (
+        re.compile(
+            r"(?im)^([ \t]*)([\w.\"'-]{0,60}?(?:%s)[\w.-]{0,40}[\"']?[ \t]*:[ \t]*[|>][-+\d]{0,2})[ \t]*\n(?:\1[ \t]+[^\n]*(?:\n|\Z)|[ \t]*\n)+" % _WORDS
+        ),
+        r"\1\2\n\1  " + REDACTED + "\n",
+    ),
     (re.compile(r"(?i)\b(bearer[ \t]+)[\w.~+/=-]{16,}"), r"\1" + REDACTED),
     (re.compile(r"(?i)(\bauthorization[\"']?[ \t]*[:=]\s*\[\s*[\"'])[^\"'\n]{1,8000}"), r"\1" + REDACTED),
     (re.compile(r"(://[^/\s:@\"']{0,200}:)[^/\s@\"']{1,200}@"), r"\1" + REDACTED + "@"),
@@ -31,10 +40,11 @@ _WHOLE = (
 def _assigned(found):
     name, between, value = found.groups()
     mark = value[0] if value[0] in "\"'" else ""
+    end = mark if len(value) > 1 and value.endswith(mark) else ""  # what was not closed stays so
     bare = value.strip("\"'\\")
     if _HARMLESS_NAME.search(name) or _HARMLESS.match(bare) or _NESTED.match(value) or (bare.isdigit() and "token" in name.lower()):
         return found.group()
-    return name + between + mark + REDACTED + mark
+    return name + between + mark + REDACTED + end
 
 
 def redact(value, name=""):

@@ -44,7 +44,7 @@ def kubelet(host):
         "searched": list(KUBELET),
         "settings": none,
         "nic_numa_nodes": none,
-        "lines": {name: {"outcome": "unnamed", "value": unknown(note % what), "source": ""} for name, what in lines},
+        "lines": {name: {"outcome": "unnamed", "value": unknown(note % what), "source": "", "skipped": []} for name, what in lines},
     }
 
 

@@ -302,7 +302,8 @@ def _state(kubelet, left):
 def _line(kubelet, setting, what):
     """As the operator's preflight reads it: for its document, and to be held against what the file really says."""
     found = kubelet.setting(*setting, what=what)
-    return {"outcome": found.outcome, "value": unknown(found.note) if found.value is None else found.value[:_LONGEST], "source": found.where or ""}
+    value = unknown(found.note) if found.value is None else found.value[:_LONGEST]
+    return {"outcome": found.outcome, "value": value, "source": found.where or "", "skipped": kubelet.skipped()[:_MOST]}
 
 
 def nic_numa_nodes(host):

@@ -227,6 +227,12 @@ class Kubelet:
                 return Reading(VALUE, values[0], source.name, "", self.running)
         return Reading(UNNAMED, None, None, self.unnamed(what), self.running)
 
+    def skipped(self):
+        """Links among the drop-ins: the operator's preflight takes regular files alone, the kubelet follows them."""
+        if self.problem:
+            return []
+        return [file.path for source in self.sources() for files in source.configurations for file in files if file.linked]
+
     @staticmethod
     def _last(files, key):
         last = None

@@ -70,6 +70,11 @@ def _topology(report, time):
     lines = data.get("lines") if isinstance(data.get("lines"), dict) else {}
     found = lines.get("topology_manager_policy")
     value = found.get("value") if isinstance(found, dict) else None
+    if isinstance(found, dict) and found.get("skipped"):
+        # A drop-in that is a link: the operator passes over it, the kubelet does not, and what is in force is what is told.
+        settings = data.get("settings")
+        own = settings.get("topology_manager_policy") if isinstance(settings, dict) else None
+        value = own.get("value") if isinstance(own, dict) else value
     section = {"timestamp": time if status is None else report.time("kubelet"), "policy": "unknown", "depth": "declared"}
     if status == "read" and _line(value):
         return dict(section, policy=_line(value))
