@@ -16,6 +16,8 @@ description:
   - Reads the driver where it has something to tell (MIG, compute units, shared containers, sMLU, sGPU), builds what an allocation in each mode would hand
     to a container, and looks whether every device node, path and slicing library of it is on the machine.
   - Starts no container and writes to no driver, so no row is deeper than C(simulated).
+  - Tells how the accelerators are connected with each other, with network adapters and with NVMe drives, from the kernel's files and from the topology
+    command of the vendor's tool.
 author:
   - Fleetproof maintainers (@fleetproof)
 extends_documentation_fragment:
@@ -63,8 +65,9 @@ EXAMPLES = r"""
 RETURN = r"""
 sections:
   description:
-    - What was read. One key, C(allocation.MANUFACTURER), whose value has the keys below.
-    - What an allocation would grant, under the name of the manufacturer.
+    - What was read. Two keys. The value of C(allocation.MANUFACTURER), what an allocation would grant, has the keys below.
+    - C(paths.MANUFACTURER) tells how accelerators, network adapters and drives are connected. Its value has the keys C(ends), C(functions), C(matrix),
+      C(problems) and C(tool).
   returned: success, without O(run_directory)
   type: dict
   contains:

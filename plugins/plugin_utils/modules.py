@@ -35,10 +35,10 @@ def _slicing(driver):
 
 MODULES = {
     "accelerator_info": Reader(node.collect, ("host", "pci", "kubelet", "container_runtime", "cdi")),
-    "allocation_info": Reader(allocation.answer, ("allocation.{manufacturer}",), takes="found"),
+    "allocation_info": Reader(allocation.answer, ("allocation.{manufacturer}", "paths.{manufacturer}"), takes="found"),
     "cdi_info": Reader(lambda host, options=None: {"cdi": cdi.collect(host, (options or {}).get("directories"))}, ("cdi",)),
     "container_runtime_info": Reader(container_runtime.collect, ("container_runtime",)),
-    "kernel_events": Reader(lambda host, _options=None: {"kernel": kernel_log.collect(host)}, ("kernel",)),
+    "kernel_events": Reader(lambda host, options=None: {"kernel": kernel_log.collect(host, since=(options or {}).get("since"))}, ("kernel",)),
     "kubelet_info": Reader(lambda host, _options=None: {"kubelet": kubelet.collect(host)}, ("kubelet",)),
     **{driver.MANUFACTURER + "_slicing": _slicing(driver) for driver in (ascend_share, cambricon_smlu)},
     **{reader.MANUFACTURER + "_info": _manufacturer(reader) for reader in READERS},

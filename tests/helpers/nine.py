@@ -11,6 +11,7 @@ import json
 import amd_samples
 import ascend_samples
 import cambricon_samples
+import config_space
 import demo
 import gmi_samples
 import hygon_samples
@@ -19,6 +20,7 @@ import nvidia_samples
 import thead_samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import iluvatar
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import topology
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import collect
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
@@ -59,7 +61,20 @@ class Part:
             files.update({"%s/%s/%s" % (port, address, name): "%s\n" % value for name, value in {**own, **link}.items()})
             files["%s/%s/driver" % (port, address)] = {"link": "../../../../bus/pci/drivers/" + self.driver} if self.driver else {"absent": True}
             files["%s/%s/physfn" % (port, address)] = {"absent": True}
+            files.update(_path(port, address, number, float(self.speed.split()[0])))
         return files
+
+    def matrix(self):
+        """What the tool's topology command prints: cards of one NUMA node and of the other, without links."""
+        count = len(self.addresses)
+        words = [["X" if a == b else "NODE" if a % 2 == b % 2 else "SYS" for b in range(count)] for a in range(count)]
+        if self.manufacturer == "amd":
+            links = [[{"gpu": b, "weight": 15, "link_type": "XGMI"} for b in range(count) if a != b] for a in range(count)]
+            return json.dumps([{"gpu": number, "links": peers} for number, peers in enumerate(links)])
+        name = {"thead": "PPU"}.get(self.manufacturer, "GPU")
+        heads, title = "".join("\t%s%d" % (name, n) for n in range(count)), "=== Link Type between two GPUs ===\n" if self.manufacturer == "hygon" else ""
+        lines = ["%s%d\t%s\t0-31\t%d" % (name, n, "\t".join(row), n % 2) for n, row in enumerate(words)]
+        return "%s%s\tCPU Affinity\tNUMA Affinity\n%s\n" % (title, heads, "\n".join(lines))
 
     def drm(self, first):
         """Nodes of the kernel's graphics: card N and renderD 128 + N."""
@@ -67,6 +82,15 @@ class Part:
             names = ["card%d" % (first + number), "renderD%d" % (128 + first + number)]
             self.files["%s/%s/drm" % (DEVICES, address)] = {"dir": names}
             self.dev += ["dri/" + name for name in names]
+
+
+def _path(port, address, number, speed):
+    """What a path asks of a card and of the port above it."""
+    files, above = {}, [part for part in port.split("/")[3:] if part]
+    link = {"now": (16, speed), "most": (16, speed)}
+    config_space.add(files, above, config_space.space("root_port", acs=["SrcValid"], **link), number % 2, iommu=(2 * number + 1, "identity"))
+    config_space.add(files, [*above, address], config_space.space(**link), number % 2, iommu=(2 * number + 2, "identity"))
+    return {path: entry for path, entry in files.items() if not path.startswith(DEVICES + "/")}
 
 
 def nvidia(count=2, cards=None, mig=None):
@@ -253,6 +277,9 @@ def recording(*parts, node="nine"):
             else:
                 files[path] = entry
         made["commands"] += part.commands
+        for programs, arguments in topology.QUESTIONS.get(part.manufacturer, ())[:1]:
+            env = topology.ENVIRONMENT.get(part.manufacturer)
+            made["commands"].append({"argv": [programs[0], *arguments], "stdout": part.matrix(), **({"env": env} if env else {})})
         made["natives"].update(part.natives)
         dev |= set(part.dev)
         functions += part.addresses
@@ -266,6 +293,7 @@ def recording(*parts, node="nine"):
     files["/dev"] = {"dir": sorted({name.partition("/")[0] for name in dev})}
     files["/dev/dri"] = {"dir": sorted(name.partition("/")[2] for name in dev if name.startswith("dri/"))}
     files["/dev/shm"] = {"dir": []}
+    config_space.whole(files)
     for place in ("/usr", "/etc", "/proc", "/opt", "/usr/local", ROOT):
         files.setdefault(place, {"exists": True, "type": "directory"})
     files.update({"/dev/" + name: {"device": "char", "major": 195, "minor": 0, "mode": "0666"} for name in dev})

@@ -10,8 +10,8 @@ import pytest
 
 # calls of <manufacturer>_info and of allocation_info on a node of eight cards; npu-smi alone has questions that it answers only for one card
 CALLS = {
-    "amd": (8, 0), "ascend": (36, 8), "cambricon": (2, 1), "hygon": (3, 0), "iluvatar": (2, 0), "metax": (5, 0), "mthreads": (2, 0), "nvidia": (3, 0),
-    "thead": (3, 0),
+    "amd": (8, 1), "ascend": (36, 8), "cambricon": (2, 1), "hygon": (3, 1), "iluvatar": (2, 1), "metax": (5, 1), "mthreads": (2, 1), "nvidia": (4, 1),
+    "thead": (3, 1),
 }  # fmt: skip
 
 

@@ -67,8 +67,8 @@ def test_nothing_says_measured(manufacturer):
 
 
 def test_the_section_has_the_name_of_its_manufacturer():
-    assert MODULES["allocation_info"].names({"manufacturer": "metax"}) == ("allocation.metax",)
-    assert list(MODULES["allocation_info"].collect(node({}), {"manufacturer": "metax"})) == ["allocation.metax"]
+    assert MODULES["allocation_info"].names({"manufacturer": "metax"}) == ("allocation.metax", "paths.metax")
+    assert list(MODULES["allocation_info"].collect(node({}), {"manufacturer": "metax"})) == ["allocation.metax", "paths.metax"]
 
 
 # -- outcomes ---------------------------------------------------------------------------------------------------------

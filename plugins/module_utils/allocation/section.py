@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import access, grants
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import access, grants, paths
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 
@@ -93,4 +93,7 @@ def answer(host, options):
     """The sections of module allocation_info. options: those of the module."""
     manufacturer = options.get("manufacturer")
     found = {key: options.get(key) for key in ("detection", "devices", "driver")} if options.get("devices") is not None else None
-    return {"allocation.%s" % manufacturer: collect(host, manufacturer, found, options.get("slicing_library_root"))}
+    return {
+        "allocation.%s" % manufacturer: collect(host, manufacturer, found, options.get("slicing_library_root")),
+        "paths.%s" % manufacturer: paths.collect(host, manufacturer, found),
+    }

@@ -68,7 +68,7 @@ def _link_value(host, address, name, convert):
     return from_answer(answer, convert)
 
 
-def _link(host, address):
+def link(host, address):
     widths = {"width_" + when: _link_value(host, address, when + "_link_width", _width) for when in ("current", "max")}
     speeds = {"speed_%s_gts" % when: _link_value(host, address, when + "_link_speed", _speed) for when in ("current", "max")}
     return dict(widths, **speeds)
@@ -155,17 +155,17 @@ def _ends(host, address, internal_switch, vendors, ports):
     """
     path = _path(host, address)
     if not is_known(path):
-        return _link(host, address), path
+        return link(host, address), path
     own = address
     above = path[:-1]
     while internal_switch and above and vendors.get(above[-1]) == vendors[address]:
         own = above.pop()
-    pcie = _link(host, own)
+    pcie = link(host, own)
     if not above or not _ADDRESS.match(above[-1]):
         return pcie, not_applicable("no port above %s (%s)" % (own, above[-1] if above else "root"))
     port = above[-1]
     if port not in ports:
-        ports[port] = dict(_link(host, port), address=port)
+        ports[port] = dict(link(host, port), address=port)
     return pcie, dict(ports[port])
 
 
