@@ -9,17 +9,17 @@ import csv
 
 import nvidia_samples as samples
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia, nvidia_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia, nvidia_links, nvidia_smi
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
 from nvidia_text_captures import CHECKS as TEXT_CHECKS
 from nvidia_text_captures import clean, found
 
 # By the beginning of the file's name; the longest that fits counts. Nothing of the reader of a node asks these.
 NOT_READ = {
-    "conf-compute-f-on": "nvidia-smi conf-compute -f: confidential computing is a question of device health",
+    "conf-compute-f-on": "nvidia-smi conf-compute -f: NVML and -q -x tell the protected memory of each card",
     "dcgmi-diag-": "dcgmi diag: a test that runs for minutes, not a question to a node",
     "dcgmi-discovery-l-": "dcgmi discovery -l: DCGM lists what NVML does",
-    "dcgmi-nvlink-e-": "dcgmi nvlink -e: error counters of links are a question of device health",
+    "dcgmi-nvlink-e-": "dcgmi nvlink -e: NVML and nvidia-smi nvlink -e tell the same without a host engine",
     "dcgmi-topo-": "dcgmi topo: paths between devices",
     "dcgmi-v-3.1.8": "dcgmi -v: versions of services",
     "fabricmanager-journal-": "journalctl -u nvidia-fabricmanager: services",
@@ -27,7 +27,6 @@ NOT_READ = {
     "fabricmanager-status-": "systemctl status nvidia-fabricmanager: services",
     "mig-lgi-": "nvidia-smi mig -lgi: -q -x, -q and -L list the devices that can be used",
     "nvbandwidth-": "nvbandwidth: a measurement",
-    "nvlink-e-": "nvidia-smi nvlink -e: error counters of links are a question of device health",
     "pmon-": "nvidia-smi pmon: samples over time",
     "proc-driver-nvidia-params-": "/proc/driver/nvidia/params: settings of the module are a question of device health",
     "query-": "nvidia-smi --query-gpu and --query-compute-apps: -q -x, -q and the table tell the same",
@@ -56,7 +55,6 @@ NOT_READ_FILES = [
     "mig-lgi-a100-3x2g.txt",
     "mig-lgi-a100-7x1g.txt",
     "nvbandwidth-gh200-v0.6.txt",
-    "nvlink-e-h100-elided.txt",
     "pmon-8gpu-sm99-hang-590.txt",
     "proc-driver-nvidia-params-h100-580-open.txt",
     "query-compute-apps-h200-590.csv",
@@ -98,6 +96,10 @@ def h100(text):
         assert card["pcie"]["generation_current"] == 5 and card["pcie"]["width_current"] == 16
         assert card["fabric"]["state"] == "completed" and card["partition"]["enabled"] is False
         assert 29 <= card["temperature_c"]["core"] <= 32 and card["health"]["state"] == "ok"
+        assert card["row_remap"]["banks"]["max"] + card["row_remap"]["banks"]["high"] == 2560 and card["row_remap"]["banks"]["none"] == 0
+        assert card["clocks_mhz"]["core_set"] == card["clocks_mhz"]["core_default"] == card["clocks_mhz"]["core_max"] == 1980
+        assert card["throttle"]["seconds"]["hw_power_brake_slowdown"] == 0 and card["extra"]["pci_device"] == "233010DE"
+        assert is_not_applicable(card["fabric"]["health"]) and card["extra"]["confidential_memory_mib"] == 0
 
 
 def gb300(text):
@@ -107,6 +109,9 @@ def gb300(text):
         assert card["memory_mib"] == 284208 and card["pcie"]["generation_current"] == 6 and card["pcie"]["width_current"] == 16
         assert card["extra"]["virtualization"] == "none" and (card["fabric"]["state"], card["fabric"]["status"]) == ("completed", "success")
         assert is_known(card["fabric"]["cluster_uuid"]) and card["fabric"]["clique_id"] == 32766 and card["health"]["state"] == "ok"
+        assert card["fabric"]["health"]["summary"] == "healthy" and card["fabric"]["health"]["bandwidth"] == "full"
+        assert card["fabric"]["health"]["route_unhealthy"] is False and card["row_remap"]["banks"]["max"] == 5952
+        assert (card["power_w"]["limit_min"], card["power_w"]["limit_max"]) == (200, 1400) and card["firmware"]["inforom_ecc"] == "7.16"
     assert [c["identity"]["pci"]["value"][:4] for c in cards] == ["0008", "0009", "0018", "0019"]
     serials = [c["identity"]["serial"]["value"] for c in cards]
     assert serials[0] == serials[1] != serials[2] == serials[3] and {c["identity"]["serial"]["quality"] for c in cards} == {"duplicate"}
@@ -180,9 +185,9 @@ def rtx4090(text):
     (card,) = found(by_xml(text), 1, "NVIDIA GeForce RTX 4090 x1", "535.86.05")
     assert (card["memory_mib"], card["memory_used_mib"]) == (24564, 2)
     assert card["ecc"]["mode"] == "disabled" and card["extra"]["ecc_pending"] is False
-    assert card["row_remap"] == {"corrected": 0, "uncorrected": 0, "pending": False, "failed": False}
+    assert card["row_remap"]["corrected"] == card["row_remap"]["uncorrected"] == 0 and card["row_remap"]["pending"] is card["row_remap"]["failed"] is False
     assert (card["pcie"]["generation_current"], card["pcie"]["generation_max"]) == (1, 3)
-    assert card["power_w"] == {"draw": 26.84, "limit": 450.0, "limit_default": 450.0}
+    assert card["power_w"] == {"draw": 26.84, "limit": 450.0, "limit_default": 450.0, "limit_min": 10.0, "limit_max": 600.0}
 
 
 def rtxpro6000(text):
@@ -242,16 +247,27 @@ def list_malformed(text):
 
 
 def links(text, name="NVIDIA A100-SXM4-80GB"):
-    card = next(iter(nvidia_smi.parse_nvlink(text).values()))
+    card = next(iter(nvidia_links.parse(text).values()))
     xml = samples.xml(samples.log(samples.gpu(0, name=name, uuid=card["uuid"])))
     return nvidia.collect(samples.machine(xml, samples.run("nvlink", "-s", stdout=text), count=1))["devices"][0]["links"]
 
 
 def all_up(count):
     def check(text):
-        assert links(text) == {"kind": "nvlink", "total": count, "up": count, "down": []}
+        told = links(text)
+        assert (told["total"], told["up"], told["down"]) == (count, count, []) and told["speed_gb_s"] == (26.562 if count == 18 else 25)
 
     return check
+
+
+def link_errors(text):
+    """Of an H100 whose links 0, 1 and 17 were printed: no error was counted, yet not on all links."""
+    told = nvidia_links.parse_errors(text)[0]
+    assert told["errors"] == {"replay_errors": 0, "recovery_errors": 0, "crc_errors": 0} and told["whole"] is False
+    xml = samples.xml(samples.log(samples.gpu(0, uuid=told["uuid"])))
+    states = samples.run("nvlink", "-s", stdout=samples.nvlink(1).replace(samples.uuid(0), told["uuid"]))
+    card = nvidia.collect(samples.machine(xml, states, samples.run("nvlink", "-e", stdout=text), count=1))["devices"][0]
+    assert is_unknown(card["links"]["errors"]) and card["links"]["up"] == 18
 
 
 def all_inactive(text):
@@ -307,6 +323,7 @@ CHECKS = {
     "L-malformed-lines.txt": list_malformed,
     "handle-unknown-error-then-no-devices.txt": handle_then_none,
     "nvidia-smi-cannot-communicate.txt": no_driver,
+    "nvlink-e-h100-elided.txt": link_errors,
     "nvlink-s-a100-2space-indent.txt": all_up(12),
     "nvlink-s-a100-all-inactive.txt": all_inactive,
     "nvlink-s-a100-gpu7-12links.txt": all_up(12),

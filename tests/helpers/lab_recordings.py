@@ -38,6 +38,7 @@ def h100(node, gpus=8, on_bus=8, pending_remap=None, width=None, smi=None):
         "commands": [
             samples.run("-q", "-x", **(smi or {"stdout": samples.log(*cards)})),
             samples.run("nvlink", "-s", stdout=samples.nvlink(gpus)),
+            samples.run("nvlink", "-e", stdout=samples.nvlink_errors(gpus)),
             samples.run("-L", stdout=samples.listing(gpus)),
             {"argv": ["chronyc", "-c", "-n", "tracking"], "stdout": CHRONY},
         ],

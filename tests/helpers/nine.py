@@ -101,7 +101,12 @@ def nvidia(count=2, cards=None, mig=None):
     part.files["/proc/driver/nvidia/version"] = nvidia_samples.files(0)["/proc/driver/nvidia/version"]
     part.files["/proc/driver/nvidia/gpus"] = {"dir": []}
     part.natives["nvml"] = {"missing": "nvidia-ml-py is not installed"}
-    answers = {"-q -x": nvidia_samples.log(*gpus), "nvlink -s": nvidia_samples.nvlink(count), "-L": nvidia_samples.listing(count)}
+    answers = {
+        "-q -x": nvidia_samples.log(*gpus),
+        "nvlink -s": nvidia_samples.nvlink(count),
+        "nvlink -e": nvidia_samples.nvlink_errors(count),
+        "-L": nvidia_samples.listing(count),
+    }
     part.runs("nvidia-smi", dict(answers, **({"mig -lgip": mig} if mig is not None else {})))
     part.dev += ["nvidiactl", "nvidia-uvm", *("nvidia%d" % n for n in range(count))]
     return part

@@ -33,6 +33,9 @@ GPU = """
         </platformInfo>
         <inforom_version>
             <img_version>G520.0200.00.05</img_version>
+            <oem_object>2.1</oem_object>
+            <ecc_object>7.16</ecc_object>
+            <pwr_object>N/A</pwr_object>
         </inforom_version>
         <gpu_virtualization_mode>
             <virtualization_mode>{virtualization}</virtualization_mode>
@@ -41,6 +44,7 @@ GPU = """
         <gsp_firmware_version>575.57.08</gsp_firmware_version>
         <pci>
             <pci_bus_id>{bus}</pci_bus_id>
+            <pci_device_id>{device}</pci_device_id>
             <pci_gpu_link_info>
                 <pcie_gen>
                     <max_link_gen>5</max_link_gen>
@@ -62,25 +66,33 @@ GPU = """
             <clocks_event_reason_hw_thermal_slowdown>{thermal}</clocks_event_reason_hw_thermal_slowdown>
         </clocks_event_reasons>
         <clocks_event_reasons_counters>
+            <clocks_event_reasons_counters_sw_power_cap>4200000 us</clocks_event_reasons_counters_sw_power_cap>
             <clocks_event_reasons_counters_sync_boost>0 us</clocks_event_reasons_counters_sync_boost>
+            <clocks_event_reasons_counters_sw_therm_slowdown>0 us</clocks_event_reasons_counters_sw_therm_slowdown>
+            <clocks_event_reasons_counters_hw_therm_slowdown>{heat}</clocks_event_reasons_counters_hw_therm_slowdown>
+            <clocks_event_reasons_counters_hw_power_brake>0 us</clocks_event_reasons_counters_hw_power_brake>
         </clocks_event_reasons_counters>
         <fb_memory_usage>
             <total>{memory}</total>
             <reserved>480 MiB</reserved>
-            <used>2 MiB</used>
+            <used>{used}</used>
         </fb_memory_usage>
         <bar1_memory_usage>
             <total>131072 MiB</total>
             <used>1 MiB</used>
         </bar1_memory_usage>
-        <compute_mode>Default</compute_mode>
+        <cc_protected_memory_usage>
+            <total>{protected}</total>
+            <used>0 MiB</used>
+        </cc_protected_memory_usage>
+        <compute_mode>{compute}</compute_mode>
         <utilization>
             <gpu_util>0 %</gpu_util>
             <memory_util>0 %</memory_util>
         </utilization>
         <ecc_mode>
             <current_ecc>{ecc}</current_ecc>
-            <pending_ecc>{ecc}</pending_ecc>
+            <pending_ecc>{ecc_pending}</pending_ecc>
         </ecc_mode>
         <ecc_errors>
             <volatile>
@@ -96,9 +108,9 @@ GPU = """
                 <sram_uncorrectable_secded>0</sram_uncorrectable_secded>
                 <dram_correctable>5</dram_correctable>
                 <dram_uncorrectable>0</dram_uncorrectable>
-                <sram_threshold_exceeded>No</sram_threshold_exceeded>
+                <sram_threshold_exceeded>{threshold}</sram_threshold_exceeded>
             </aggregate>
-            <channel_repair_pending>No</channel_repair_pending>
+            <channel_repair_pending>{repair}</channel_repair_pending>
             <tpc_repair_pending>No</tpc_repair_pending>
         </ecc_errors>
         <retired_pages>
@@ -123,17 +135,41 @@ GPU = """
         <gpu_power_readings>
             <average_power_draw>{power} W</average_power_draw>
             <instant_power_draw>99.99 W</instant_power_draw>
-            <current_power_limit>700.00 W</current_power_limit>
+            <current_power_limit>{cap}</current_power_limit>
             <default_power_limit>700.00 W</default_power_limit>
+            <min_power_limit>200.00 W</min_power_limit>
+            <max_power_limit>700.00 W</max_power_limit>
         </gpu_power_readings>
         <gpu_memory_power_readings>
             <average_power_draw>33.10 W</average_power_draw>
         </gpu_memory_power_readings>
+        <clocks>
+            <graphics_clock>345 MHz</graphics_clock>
+            <mem_clock>2619 MHz</mem_clock>
+        </clocks>
+        <applications_clocks>
+            <graphics_clock>{clock}</graphics_clock>
+        </applications_clocks>
+        <default_applications_clocks>
+            <graphics_clock>1980 MHz</graphics_clock>
+        </default_applications_clocks>
+        <max_clocks>
+            <graphics_clock>1980 MHz</graphics_clock>
+            <mem_clock>2619 MHz</mem_clock>
+        </max_clocks>
         <fabric>
             <state>{fabric}</state>
             <status>{status}</status>
             <cliqueId>{clique}</cliqueId>
             <clusterUuid>{cluster}</clusterUuid>
+            <health>
+                <summary>{fabric_summary}</summary>
+                <bandwidth>{fabric_bandwidth}</bandwidth>
+                <route_recovery_in_progress>N/A</route_recovery_in_progress>
+                <route_unhealthy>{route_unhealthy}</route_unhealthy>
+                <access_timeout_recovery>N/A</access_timeout_recovery>
+                <incorrect_configuration>N/A</incorrect_configuration>
+            </health>
         </fabric>
         <supported_clocks>
             <supported_mem_clock>
@@ -153,6 +189,13 @@ REMAPPED = """<remapped_rows>
             <remapped_row_unc>0</remapped_row_unc>
             <remapped_row_pending>{pending}</remapped_row_pending>
             <remapped_row_failure>{failed}</remapped_row_failure>
+            <row_remapper_histogram>
+                <row_remapper_histogram_max>2559 bank(s)</row_remapper_histogram_max>
+                <row_remapper_histogram_high>1 bank(s)</row_remapper_histogram_high>
+                <row_remapper_histogram_partial>0 bank(s)</row_remapper_histogram_partial>
+                <row_remapper_histogram_low>{low} bank(s)</row_remapper_histogram_low>
+                <row_remapper_histogram_none>{spent} bank(s)</row_remapper_histogram_none>
+            </row_remapper_histogram>
         </remapped_rows>"""
 MIG_DEVICE = """<mig_device>
                 <index>{index}</index>
@@ -178,13 +221,16 @@ def uuid(index):
     return f"GPU-0f1e7000-0000-4000-8000-{index:012x}"
 
 
-def gpu(index=0, pending="No", failed="No", remapped=None, **values):
+def gpu(index=0, pending="No", failed="No", remapped=None, low=0, spent=0, **values):
     plain = {
         "name": H100, "persistence": "Enabled", "mig": "Disabled", "mig_devices": "None", "serial": f"16517230000{index + 11:02d}",
         "uuid": uuid(index), "minor": index, "slot": "N/A", "module": index + 1, "virtualization": "None", "recovery": "None", "bus": bus(index),
         "generation": 5, "width": "16x", "thermal": "Active", "memory": "81559 MiB", "ecc": "Enabled", "dram": 0, "retired": "N/A",
         "temperature": 31 + index, "margin": f"{56 - index} C", "power": f"{71.25 + index:.2f}", "fabric": "Completed", "status": "Success", "clique": 0,
-        "cluster": "00000000-0000-0000-0000-000000000000", "remapped": remapped or REMAPPED.format(pending=pending, failed=failed),
+        "cluster": "00000000-0000-0000-0000-000000000000", "remapped": remapped or REMAPPED.format(pending=pending, failed=failed, low=low, spent=spent),
+        "device": "233010DE", "heat": "0 us", "protected": "0 MiB", "compute": "Default", "used": "2 MiB", "repair": "No", "threshold": "No",
+        "cap": "700.00 W", "clock": "1980 MHz", "fabric_summary": "N/A", "fabric_bandwidth": "N/A", "route_unhealthy": "N/A",
+        "ecc_pending": values.get("ecc", "Enabled"),
     }  # fmt: skip
     return GPU.format(**{**plain, **values})
 
@@ -203,6 +249,16 @@ def nvlink(count, links=18, down=()):
     for index in range(count):
         lines.append(f"GPU {index}: {H100} (UUID: {uuid(index)})")
         lines += [f"\t Link {n}: {'<inactive>' if (index, n) in down else '26.562 GB/s'}" for n in range(links)]
+    return "\n".join(lines) + "\n"
+
+
+def nvlink_errors(count, links=18, counted=None):
+    """nvidia-smi nvlink -e. counted: {(card, link, name): errors}"""
+    lines = []
+    for index in range(count):
+        lines.append(f"GPU {index}: {H100} (UUID: {uuid(index)})")
+        for n in range(links):
+            lines += [f"\t Link {n}: {name} Errors: {(counted or {}).get((index, n, name), 0)}" for name in ("Replay", "Recovery", "CRC")] + [""]
     return "\n".join(lines) + "\n"
 
 

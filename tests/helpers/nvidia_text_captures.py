@@ -12,6 +12,8 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
 
+REMAPPED = ("corrected", "uncorrected", "pending", "failed")
+
 
 def found(section, count, detail, driver):
     assert section["detection"]["state"] == "ok" and section["detection"]["accelerators"] == count
@@ -24,7 +26,7 @@ def clean(card):
     """ECC on and nothing counted, nothing remapped."""
     assert card["ecc"]["mode"] == "enabled" and card["ecc"]["uncorrected_volatile"] == card["ecc"]["uncorrected_aggregate"] == 0
     assert card["ecc"]["corrected_volatile"] == card["ecc"]["corrected_aggregate"] == 0
-    assert card["row_remap"] == {"corrected": 0, "uncorrected": 0, "pending": False, "failed": False}
+    assert {key: card["row_remap"][key] for key in REMAPPED} == {"corrected": 0, "uncorrected": 0, "pending": False, "failed": False}
 
 
 def by_text(text, words="-q", count=0, **more):
@@ -66,7 +68,7 @@ def q_h100(text):
     section = q_text(
         "NVIDIA H100 80GB HBM3", "590.48.01", 81559, 19818, 479, 59, 700.0,
         power_w__draw=629.45, pcie__generation_current=5, pcie__generation_max=5, pcie__replay_count=9, persistence=True, processes=3,
-        fabric__state="completed", fabric__status="success", partition__enabled=False, throttle={"active": []}, utilization_percent=100,
+        fabric__state="completed", fabric__status="success", partition__enabled=False, throttle__active=[], utilization_percent=100,
         temperature_c__memory=55, extra__virtualization="pass_through", firmware__gsp="590.48.01", firmware__inforom="G520.0200.00.05",
     )(text)  # fmt: skip
     clean(section["devices"][0])
@@ -93,7 +95,7 @@ def q_l40s(text):
 def q_4080(text):
     section = q_text(
         "NVIDIA GeForce RTX 4080 SUPER", "595.71.05", 16376, 596, 434, 43, 320.0,
-        pcie__generation_current=1, pcie__generation_max=4, processes=5, extra__performance_state="P8", throttle={"active": ["gpu_idle"]},
+        pcie__generation_current=1, pcie__generation_max=4, processes=5, extra__performance_state="P8", throttle__active=["gpu_idle"],
         temperature_c__limit_core=96,
     )(text)  # fmt: skip
     (card,) = section["devices"]
@@ -117,7 +119,8 @@ def q_remap_pending(text):
     assert card["name"] == "NVIDIA A100-SXM4-80GB" and card["identity"]["pci"]["value"] == "0000:10:1c.0"
     assert card["ecc"]["corrected_volatile"] == card["ecc"]["corrected_aggregate"] == 177
     assert card["ecc"]["uncorrected_volatile"] == card["ecc"]["uncorrected_aggregate"] == 0
-    assert card["row_remap"] == {"corrected": 1, "uncorrected": 0, "pending": True, "failed": False}
+    assert {key: card["row_remap"][key] for key in REMAPPED} == {"corrected": 1, "uncorrected": 0, "pending": True, "failed": False}
+    assert card["row_remap"]["banks"] == {"max": 639, "high": 1, "partial": 0, "low": 0, "none": 0}
 
 
 def q_retired(text):

@@ -75,8 +75,15 @@ def test_every_card_and_fact(stub, ask):
     assert section["driver"]["library_version"] == section["driver"]["version"] == "575.57.08"
     first, second = section["devices"]
     assert first["memory_mib"] == 81559 and first["extra"]["memory_reserved_mib"] == 480
-    assert first["links"] == {"kind": "nvlink", "total": 18, "up": 18, "down": []}
-    assert second["links"] == {"kind": "nvlink", "total": 18, "up": 17, "down": [5]}
+    more = {"speed_gb_s": 26.562, "errors": {"replay_errors": 0, "recovery_errors": 0, "crc_errors": 0}}
+    assert first["links"] == {"kind": "nvlink", "total": 18, "up": 18, "down": [], **more}
+    assert second["links"] == {"kind": "nvlink", "total": 18, "up": 17, "down": [5], **more}
+    assert first["row_remap"]["banks"] == {"max": 2559, "high": 1, "partial": 0, "low": 0, "none": 0}
+    assert first["throttle"]["seconds"] == {
+        "sw_power_cap": 4.2, "sync_boost": 0, "sw_thermal_slowdown": 0, "hw_thermal_slowdown": 0, "hw_power_brake_slowdown": 0,
+    }  # fmt: skip
+    assert first["clocks_mhz"] == {"core": 345, "memory": 2619, "core_max": 1980, "memory_max": 2619, "core_set": 1980, "core_default": 1980}
+    assert is_not_applicable(first["fabric"]["health"]) and first["extra"]["confidential_memory_mib"] == 0
     assert second["row_remap"]["pending"] is True and second["fabric"]["state"] == "in_progress"
     assert first["health"]["state"] == "ok" and first["recovery_action"] == "none"
     assert first["ecc"]["uncorrected_aggregate"] == 2
@@ -97,7 +104,7 @@ def test_nvml_and_nvidia_smi_give_the_same_facts(stub, ask):
     slot = {"slot": "ERR!"}  # the stub has no platform information
     xml = samples.xml(samples.log(samples.gpu(0, **slot), samples.gpu(1, **second, **slot)))
     links = samples.run("nvlink", "-s", stdout=samples.nvlink(2, down={(1, 5)}))
-    by_smi = nvidia.collect(samples.machine(xml, links))
+    by_smi = nvidia.collect(samples.machine(xml, links, samples.run("nvlink", "-e", stdout=samples.nvlink_errors(2))))
     assert [values(d) for d in by_nvml["devices"]] == [values(d) for d in by_smi["devices"]]
     told = ("state", "accelerators", "detail", "reason")
     assert [by_nvml["detection"][key] for key in told] == [by_smi["detection"][key] for key in told]
@@ -126,6 +133,20 @@ def test_an_old_library_stops_nothing(old_stub, ask):
     assert device["links"]["total"] == 18
     assert is_unknown(device["recovery_action"]) and "Function Not Found" in why(device["recovery_action"])
     assert is_unknown(device["health"]) and is_unknown(device["fabric"]["state"])
+
+
+def test_the_bits_of_the_fabrics_health(stub, ask):
+    first = section_of(ask(stub, FABRIC_HEALTH=0b0101_01_10_10_01))["devices"][0]
+    assert first["fabric"]["health"] == {
+        "summary": "unhealthy", "bandwidth": "degraded", "route_recovery": False, "route_unhealthy": False, "access_timeout_recovery": True,
+        "incorrect_configuration": "insufficient_nvlinks",
+    }  # fmt: skip
+
+
+def test_counted_errors_of_links_and_a_corrupted_inforom(stub, ask):
+    first, second = section_of(ask(stub, REPLAYS=7, INFOROM=1))["devices"]
+    assert first["links"]["errors"]["replay_errors"] == 7 and first["health"]["state"] == "ok"
+    assert second["health"] == {"state": "degraded", "detail": "infoROM is corrupted"}
 
 
 def test_a_lost_card(stub, ask):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import nine
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import hygon, nvidia_smi, thead
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import hygon, nvidia_links, nvidia_smi, thead
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_unknown, number, whole
 
 HUGE, SQUARED = "9" * 5000, "\u00b2"
@@ -31,7 +31,7 @@ def test_whole():
 def test_tables(digits):
     assert hygon.parse_table("HCU Temp AvgPwr Perf\n%s 50C 80W auto\n=== End of Log ===\n" % digits)[0] == {}
     assert nvidia_smi.parse_list("GPU %s: H100 (UUID: GPU-1)\n" % digits) == []
-    assert nvidia_smi.parse_nvlink("GPU %s: H100 (UUID: GPU-1)\n\t Link 0: 26 GB/s\n" % digits) == {}
+    assert nvidia_links.parse("GPU %s: H100 (UUID: GPU-1)\n\t Link 0: 26 GB/s\n" % digits) == {}
     assert thead.parse_list("PPU %s: PPU (UUID: PPU-1)\n" % digits) == []
 
 

@@ -49,6 +49,9 @@ GPU = """\t<gpu id="{bus}">
 \t\t<vbios_version>{vbios}</vbios_version>
 \t\t<inforom_version>
 \t\t\t<img_version>{inforom}</img_version>
+\t\t\t<oem_object>2.1</oem_object>
+\t\t\t<ecc_object>7.16</ecc_object>
+\t\t\t<pwr_object>N/A</pwr_object>
 \t\t</inforom_version>
 \t\t<gsp_firmware_version>{driver}</gsp_firmware_version>
 \t\t<platformInfo>
@@ -63,6 +66,7 @@ GPU = """\t<gpu id="{bus}">
 \t\t<gpu_recovery_action>None</gpu_recovery_action>
 \t\t<pci>
 \t\t\t<pci_bus_id>{bus}</pci_bus_id>
+\t\t\t<pci_device_id>{device}</pci_device_id>
 \t\t\t<pci_gpu_link_info>
 \t\t\t\t<pcie_gen>
 \t\t\t\t\t<max_link_gen>5</max_link_gen>
@@ -80,12 +84,22 @@ GPU = """\t<gpu id="{bus}">
 \t\t<clocks_event_reasons>
 {reasons}
 \t\t</clocks_event_reasons>
+\t\t<clocks_event_reasons_counters>
+\t\t\t<clocks_event_reasons_counters_sw_power_cap>0 us</clocks_event_reasons_counters_sw_power_cap>
+\t\t\t<clocks_event_reasons_counters_sync_boost>0 us</clocks_event_reasons_counters_sync_boost>
+\t\t\t<clocks_event_reasons_counters_sw_therm_slowdown>0 us</clocks_event_reasons_counters_sw_therm_slowdown>
+\t\t\t<clocks_event_reasons_counters_hw_therm_slowdown>0 us</clocks_event_reasons_counters_hw_therm_slowdown>
+\t\t\t<clocks_event_reasons_counters_hw_power_brake>0 us</clocks_event_reasons_counters_hw_power_brake>
+\t\t</clocks_event_reasons_counters>
 \t\t<fb_memory_usage>
 \t\t\t<total>{memory} MiB</total>
 \t\t\t<reserved>{reserved} MiB</reserved>
 \t\t\t<used>1 MiB</used>
 \t\t\t<free>{free} MiB</free>
 \t\t</fb_memory_usage>
+\t\t<cc_protected_memory_usage>
+\t\t\t<total>0 MiB</total>
+\t\t</cc_protected_memory_usage>
 \t\t<compute_mode>Default</compute_mode>
 \t\t<utilization>
 \t\t\t<gpu_util>0 %</gpu_util>
@@ -127,6 +141,13 @@ GPU = """\t<gpu id="{bus}">
 \t\t\t<remapped_row_unc>{lifetime}</remapped_row_unc>
 \t\t\t<remapped_row_pending>{pending}</remapped_row_pending>
 \t\t\t<remapped_row_failure>No</remapped_row_failure>
+\t\t\t<row_remapper_histogram>
+\t\t\t\t<row_remapper_histogram_max>{banks} bank(s)</row_remapper_histogram_max>
+\t\t\t\t<row_remapper_histogram_high>{lifetime} bank(s)</row_remapper_histogram_high>
+\t\t\t\t<row_remapper_histogram_partial>0 bank(s)</row_remapper_histogram_partial>
+\t\t\t\t<row_remapper_histogram_low>0 bank(s)</row_remapper_histogram_low>
+\t\t\t\t<row_remapper_histogram_none>0 bank(s)</row_remapper_histogram_none>
+\t\t\t</row_remapper_histogram>
 \t\t</remapped_rows>
 \t\t<temperature>
 \t\t\t<gpu_temp>{temperature} C</gpu_temp>
@@ -140,7 +161,23 @@ GPU = """\t<gpu id="{bus}">
 \t\t\t<instant_power_draw>{draw} W</instant_power_draw>
 \t\t\t<current_power_limit>{limit} W</current_power_limit>
 \t\t\t<default_power_limit>{limit} W</default_power_limit>
+\t\t\t<min_power_limit>200.00 W</min_power_limit>
+\t\t\t<max_power_limit>{limit} W</max_power_limit>
 \t\t</gpu_power_readings>
+\t\t<clocks>
+\t\t\t<graphics_clock>345 MHz</graphics_clock>
+\t\t\t<mem_clock>{hbm_clock} MHz</mem_clock>
+\t\t</clocks>
+\t\t<applications_clocks>
+\t\t\t<graphics_clock>{clock} MHz</graphics_clock>
+\t\t</applications_clocks>
+\t\t<default_applications_clocks>
+\t\t\t<graphics_clock>{clock} MHz</graphics_clock>
+\t\t</default_applications_clocks>
+\t\t<max_clocks>
+\t\t\t<graphics_clock>{clock} MHz</graphics_clock>
+\t\t\t<mem_clock>{hbm_clock} MHz</mem_clock>
+\t\t</max_clocks>
 \t\t<processes>
 \t\t</processes>
 \t\t<fabric>
@@ -148,6 +185,14 @@ GPU = """\t<gpu id="{bus}">
 \t\t\t<status>Success</status>
 \t\t\t<cliqueId>{clique}</cliqueId>
 \t\t\t<clusterUuid>{cluster}</clusterUuid>
+\t\t\t<health>
+\t\t\t\t<summary>{summary}</summary>
+\t\t\t\t<bandwidth>{bandwidth}</bandwidth>
+\t\t\t\t<route_recovery_in_progress>{flag}</route_recovery_in_progress>
+\t\t\t\t<route_unhealthy>{flag}</route_unhealthy>
+\t\t\t\t<access_timeout_recovery>{flag}</access_timeout_recovery>
+\t\t\t\t<incorrect_configuration>{configuration}</incorrect_configuration>
+\t\t\t</health>
 \t\t</fabric>
 \t</gpu>
 """
@@ -155,11 +200,13 @@ H100 = {
     "name": "NVIDIA H100 80GB HBM3", "architecture": "Hopper", "vbios": "96.00.C9.00.02", "inforom": "G520.0200.00.06", "driver": "570.195.03", "cuda": "12.8",
     "memory": 81559, "reserved": 551, "limit": "700.00", "clique": 0, "cluster": "00000000-0000-0000-0000-000000000000", "chassis": "N/A", "tray": "N/A",
     "slot": "N/A", "rate": "26.562 GB/s", "addressing": "None", "machine": "x86_64",
+    "device": "233010DE", "banks": 2560, "clock": 1980, "hbm_clock": 2619, "summary": "N/A", "bandwidth": "N/A", "flag": "N/A", "configuration": "N/A",
 }  # fmt: skip
 GB200 = {
     "name": "NVIDIA GB200", "architecture": "Blackwell", "vbios": "97.00.B9.00.4C", "inforom": "G548.0201.00.08", "driver": "580.105.08", "cuda": "13.0",
     "memory": 189471, "reserved": 731, "limit": "1200.00", "clique": 32766, "cluster": "3f2a6c10-58de-4b1d-93a7-0c44e1b2d905", "chassis": "NLC2600417",
     "tray": 3, "slot": 11, "rate": "50 GB/s", "addressing": "ATS", "machine": "aarch64",
+    "device": "294110DE", "banks": 3840, "clock": 2062, "hbm_clock": 3996, "summary": "Healthy", "bandwidth": "Full", "flag": "False", "configuration": "None",
 }  # fmt: skip
 
 
@@ -193,6 +240,15 @@ def nvlink(cards):
     return "\n".join(lines) + "\n"
 
 
+def nvlink_errors(cards):
+    names = ("Replay", "Recovery", "CRC") if cards[0]["rate"] == H100["rate"] else ("Rx", "Local link integrity", "Effective")
+    lines = []
+    for c in cards:
+        lines.append("GPU %(index)d: %(name)s (UUID: %(uuid)s)" % c)
+        lines += ["\t Link %d: %s Errors: 0" % (n, name) for n in range(18) for name in names]
+    return "\n".join(lines) + "\n"
+
+
 def listing(cards):
     return "".join("GPU %(index)d: %(name)s (UUID: %(uuid)s)\n" % c for c in cards)
 
@@ -216,11 +272,22 @@ def native(cards):
             "retired_pages.corrected": absent, "retired_pages.uncorrected": absent, "retired_pages.pending": absent,
             "partition.enabled": "Disabled", "extra.mig_pending": "Disabled", "fabric.state": "Completed", "fabric.status": "Success",
             "fabric.clique_id": c["clique"], "fabric.cluster_uuid": c["cluster"], "extra.architecture": c["architecture"], "extra.module_id": c["module"],
+            "firmware.inforom_oem": "2.1", "firmware.inforom_ecc": "7.16", "firmware.inforom_power": absent, "temperature_c.shutdown_core": absent,
+            "power_w.limit_min": 200.0, "power_w.limit_max": float(c["limit"]), "clocks_mhz.core": 345, "clocks_mhz.memory": c["hbm_clock"],
+            "clocks_mhz.core_max": c["clock"], "clocks_mhz.memory_max": c["hbm_clock"], "clocks_mhz.core_set": c["clock"],
+            "clocks_mhz.core_default": c["clock"], "banks.max": c["banks"], "banks.high": c["lifetime"], "banks.partial": 0, "banks.low": 0, "banks.none": 0,
+            "fabric_health.summary": c["summary"], "fabric_health.bandwidth": c["bandwidth"], "fabric_health.route_recovery": c["flag"],
+            "fabric_health.route_unhealthy": c["flag"], "fabric_health.access_timeout_recovery": c["flag"],
+            "fabric_health.incorrect_configuration": c["configuration"], "link_speed": int(float(c["rate"].split()[0]) * 1000),
+            "link_errors": {"crc_errors": 0, "recovery_errors": 0, "replay_errors": 0}, "extra.pci_device": c["device"],
+            "extra.confidential_memory_mib": 0,
             "processes": 0, "links": [1] * 18, "mig": [], "reasons": {name: "Active" if name == "gpu_idle" else "Not Active" for name in IDLE},
         }  # fmt: skip
         for when in ("volatile", "aggregate"):
             for name in ("sram_corrected", "sram_parity", "sram_secded", "dram_corrected", "dram_uncorrected"):
                 gpu["extra.%s_%s" % (name, when)] = 0
+        for reason in ("sw_power_cap", "sync_boost", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"):
+            gpu["seconds." + reason] = 0
         gpus.append(gpu)
     first = cards[0]
     return {"answer": {"system": {"driver_version": first["driver"], "cuda_version": first["cuda"], "library_version": "12." + first["driver"]}, "gpus": gpus}}
@@ -307,6 +374,7 @@ def by_smi(node, cards, attached=None):
     node.natives["nvml"] = {"missing": "nvidia-ml-py is not installed (No module named 'pynvml')"}
     node.run("nvidia-smi", "-q", "-x", rc=0, stdout=xml(cards, attached), seconds=1.7)
     node.run("nvidia-smi", "nvlink", "-s", rc=0, stdout=nvlink(cards), seconds=0.4)
+    node.run("nvidia-smi", "nvlink", "-e", rc=0, stdout=nvlink_errors(cards), seconds=0.5)
     return node
 
 

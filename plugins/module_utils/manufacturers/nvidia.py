@@ -25,15 +25,13 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 )
 
 MANUFACTURER = "nvidia"
-XML, TEXT, TABLE, LIST, NVLINK = (["nvidia-smi", *words.split()] for words in ("-q -x", "-q", "", "-L", "nvlink -s"))
+LIST = ["nvidia-smi", "-L"]
 # The first call initializes every card when persistence is off, one after the other.
-TIMEOUT_NVML, TIMEOUT_LOG, TIMEOUT_SHORT = 30, 45, 20
+TIMEOUT_NVML, TIMEOUT_SHORT = 30, 20
 
-# Parts made without NVLink (their product briefs), not asked for it.
-_NO_NVLINK = re.compile(r"\b(T4G?|L4|L40S?|L2|L20|A10G?|A2|A16|P4|P40|RTX 40\d\d|RTX 50\d\d|RTX PRO|GTX)\b")
 # Driver branch since which an element is printed at all (documents of branches 450 to 595).
 _SINCE = {"fabric.state": 520, "fabric.status": 520, "fabric.clique_id": 540, "fabric.cluster_uuid": 540, "recovery_action": 540}
-_SINCE.update({"ecc.sram_threshold_exceeded": 540, "temperature_c.margin_core": 520, "pcie.generation_device_max": 520})
+_SINCE.update({"ecc.sram_threshold_exceeded": 540, "temperature_c.margin_core": 520, "pcie.generation_device_max": 520, "fabric_health": 550, "seconds": 550})
 # NVML's numbers in nvidia-smi's words (nvml.h)
 _WORDS = {
     "ecc.mode": ("disabled", "enabled"),
@@ -63,10 +61,12 @@ def _word(text):
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _value(raw, place, kind, branch=None):
+def value(raw, place, kind, branch=None):
     if isinstance(raw, dict):
         return raw if is_unknown(raw) else _error(raw, place)
-    if raw is None and branch is not None and branch < _SINCE.get(place, 0):
+    if isinstance(raw, str) and "been deprecated" in raw:
+        return not_applicable("%s: %s" % (place, raw[:80]))
+    if raw is None and branch is not None and branch < _SINCE.get(place, _SINCE.get(place.partition(".")[0], 0)):
         return not_applicable("%s: driver branch %d does not tell" % (place, branch))
     if isinstance(raw, int) and kind in "wt":
         words = _WORDS.get(place, ())
@@ -75,20 +75,20 @@ def _value(raw, place, kind, branch=None):
         return report.fact(raw, place, _word if kind == "w" else None)
     if kind == "f":
         return report.flag(raw, place)
-    value = report.quantity(raw, place, None if kind == "n" else kind)
-    return unknown("%s: blank (%s)" % (place, value)) if is_known(value) and abs(value) >= _BLANK else value
+    told = report.quantity(raw, place, None if kind == "n" else kind)
+    return unknown("%s: blank (%s)" % (place, told)) if is_known(told) and abs(told) >= _BLANK else told
 
 
-def _read(raw, spec, branch=None):
+def read(raw, spec, branch=None):
     """{group or key: value or {key: value}} of one card or partition."""
     out = {}
     for place, kind, *_elements in spec:
         group, _dot, key = place.partition(".")
-        value = _value(raw.get(place), place, kind, branch)
+        told = value(raw.get(place), place, kind, branch)
         if key:
-            out.setdefault(group, {})[key] = value
+            out.setdefault(group, {})[key] = told
         else:
-            out[group] = value
+            out[group] = told
     return out
 
 
@@ -106,14 +106,22 @@ def _ecc_count(raw, extra, what, when):
     return doubt or (sum(counted) if counted else values[-1])
 
 
+def _whole(group):
+    """The facts of a group; one fact where none is known."""
+    return group if any(is_known(v) for v in group.values()) else next((v for v in group.values() if is_unknown(v)), next(iter(group.values())))
+
+
 def _settle(raw, told):
     """What the groups mean together."""
+    banks, rows = _whole(told.pop("banks")), told["row_remap"]
+    rows["banks"] = rows["pending"] if is_unknown(banks) and is_not_applicable(rows["pending"]) else banks
+    told["fabric"]["health"] = _whole(told.pop("fabric_health"))
     ecc, extra, temperature, pcie, fabric = (told[group] for group in ("ecc", "extra", "temperature_c", "pcie", "fabric"))
     for when in ("volatile", "aggregate"):
         for what in ("corrected", "uncorrected"):
             ecc["%s_%s" % (what, when)] = _ecc_count(raw, extra, what, when)
     if is_known(temperature["margin_core"]):
-        temperature["limit_core"] = temperature["limit_memory"] = not_applicable("told as a margin")
+        temperature.update(dict.fromkeys(("limit_core", "limit_memory", "shutdown_core"), not_applicable("told as a margin")))
     for key in ("generation_current", "generation_max", "generation_device_max", "width_current", "width_max"):
         pcie[key] = unknown("pcie.%s: 0" % key) if pcie[key] == 0 else pcie[key]
     if is_not_applicable(fabric["state"]):
@@ -127,7 +135,7 @@ def _settle(raw, told):
         told["partition"] = dict(dict.fromkeys(report.GROUPS["partition"], not_applicable("the whole card")), mode="mig", enabled=mig)
     if mig is True:  # the driver then says N/A for the whole card, though the question does arise
         for group in ("ecc", "row_remap"):
-            told[group] = {k: unknown("%s (MIG is enabled)" % why(v)) if is_not_applicable(v) else v for k, v in told[group].items()}
+            told[group] = {k: v if is_known(v) else unknown("%s (MIG is enabled)" % why(v)) for k, v in told[group].items()}
 
 
 def _health(raw, told):
@@ -147,62 +155,42 @@ def _health(raw, told):
     return next(({"state": s, "detail": d} for true, s, d in verdicts if true), unknown("the driver gives no verdict (%s)" % why(recovery)))
 
 
-def _throttle(raw):
+def _throttle(raw, counted):
+    seconds = _whole({key: round(v / 1e6, 3) if is_known(v) else v for key, v in counted.items()})
+    return {"active": _reasons(raw), "seconds": seconds}
+
+
+def _reasons(raw):
     reasons = raw.get("reasons")
     if isinstance(reasons, int):
-        return {"active": sorted(name for bit, name in enumerate(_REASONS) if reasons >> bit & 1)}
+        return sorted(name for bit, name in enumerate(_REASONS) if reasons >> bit & 1)
     if not isinstance(reasons, dict) or "error" in reasons:
-        return {"active": _error(reasons, "clock event reasons") if isinstance(reasons, dict) else unknown("clock event reasons: not printed")}
+        return _error(reasons, "clock event reasons") if isinstance(reasons, dict) else unknown("clock event reasons: not printed")
     said = {name: report.fact(text, name) for name, text in reasons.items()}
     active = sorted(name for name, value in said.items() if value == "Active")
     doubts = ["%s: %s" % (name, why(v) or v) for name, v in said.items() if v not in ("Active", "Not Active") and not is_not_applicable(v)]
-    return {"active": active if active or not doubts else unknown("clock event reasons: " + doubts[0])}
+    return active if active or not doubts else unknown("clock event reasons: " + doubts[0])
 
 
-def _links(total, down, doubt=""):
-    if not total:
-        return not_applicable("no NVLink on this part")
+def links_group(total, down, doubt="", speed=None):
+    """doubt: why it is not known whether the links that are not down are up."""
     up = unknown(doubt) if doubt else total - len(down)
-    return {"kind": "nvlink", "total": total, "up": up, "down": unknown(doubt) if doubt and not down else down}
+    return {"kind": "nvlink", "total": total, "up": up, "down": unknown(doubt) if doubt and not down else down, "speed_gb_s": speed}
 
 
-def _links_by_nvml(states):
-    if isinstance(states, list):
-        return _links(len(states), [n for n, state in enumerate(states) if state != 1])
-    return _error(states, "NVLink") if isinstance(states, dict) else unknown("NVLink: not told")
-
-
-def _links_by_smi(told):
-    said, links = told["said"], told["links"]
-    down = sorted(n for n, text in links.items() if "inactive" in text.lower())
-    odd = ["link %d: %s" % (n, text) for n, text in links.items() if n not in down and not re.match(r"[\d.]+ GB/s", text)]
-    if links:
-        return _links(len(links), down, odd[0] if odd else "")
-    if "all links are inactive" in said.lower():
-        return {"kind": "nvlink", "total": unknown(said), "up": 0, "down": unknown(said)}
-    if re.search("does not have or support|in mig mode", said.lower()):
-        return not_applicable("NVLink: %s" % said)
-    return unknown("nvidia-smi nvlink -s: %s" % (said or "nothing said of this card"))
-
-
-def _ask_nvlink(host, cards, sources):
-    """links of every card from nvidia-smi: one call for all, none when no card can have NVLink."""
-    links = {}
-    for index, raw in enumerate(cards):
-        if "handle" in raw:
-            links[index] = unknown(raw["handle"])
-        elif raw.get("partition.enabled") == "Enabled" or _NO_NVLINK.search(str(raw.get("name"))):
-            links[index] = not_applicable("NVLink: none on this part, or not told in MIG mode")
-    if len(links) < len(cards):
-        command = host.run(NVLINK, timeout=TIMEOUT_SHORT)
-        sources.append(report.source(command))
-        told = smi.parse_nvlink(command.stdout)
-        by_uuid = {card["uuid"]: card for card in told.values()}
-        for index, raw in enumerate(cards):
-            card = told.get(index) if len(by_uuid) < len(told) else by_uuid.get(raw.get("identity.uuid"))
-            if index not in links:
-                links[index] = _links_by_smi(card) if card else unknown("card not listed; %s" % command.reason)
-    return links
+def _links_by_nvml(raw):
+    states = raw.get("links")
+    if not isinstance(states, list):
+        return _error(states, "NVLink") if isinstance(states, dict) else unknown("NVLink: not told")
+    if not states:
+        return not_applicable("no NVLink on this part")
+    down = [n for n, state in enumerate(states) if state != 1]
+    group = links_group(len(states), down, speed=not_applicable("no link is up"))
+    if len(down) < len(states):
+        speed, errors = (raw.get(key) for key in ("link_speed", "link_errors"))
+        group["speed_gb_s"] = value(speed / 1000.0 if isinstance(speed, int) and speed else speed or None, "NVLink speed", "n")
+        group["errors"] = errors if isinstance(errors, dict) and "error" not in errors else value(errors, "NVLink errors", "n")
+    return group
 
 
 class _Machine:
@@ -236,12 +224,12 @@ class _Machine:
         running = _VERSION.search(line)
         library = system.get("library_version")  # NVML puts the CUDA version before the driver's
         return {
-            "version": _value(system.get("driver_version"), "driver version", "t"),
+            "version": value(system.get("driver_version"), "driver version", "t"),
             "module_version": running.group(1) if running else from_answer(self.host.read_line("/sys/module/nvidia/version")),
             "library_version": re.sub(r"^\d{1,2}\.(?=\d{3})", "", library) if isinstance(library, str) else unknown("no library answered"),
             "tool_version": not_applicable("the tool is part of the driver"),
             "runtime": "cuda",
-            "runtime_version": _value(system.get("cuda_version"), "CUDA version", "t"),
+            "runtime_version": value(system.get("cuda_version"), "CUDA version", "t"),
             "flavor": "open" if "Open Kernel Module" in line else "proprietary" if running else unknown(proc.reason),
         }
 
@@ -250,38 +238,19 @@ def _device(index, raw, links, machine, branch):
     ident = "nvidia:%d" % index
     if "handle" in raw:  # the driver cannot open it
         lost = unknown(raw["handle"])
-        groups = dict.fromkeys((*report.GROUPS, *report.VALUES), lost)
+        groups = dict.fromkeys((*report.GROUPS, *report.VALUES, "clocks_mhz"), lost)
         groups["health"] = {"state": "lost", "detail": raw["handle"]}
         return report.device(ident, index, lost, identity=report.identity(lost, lost, raw.get("identity.pci") or lost, lost), **groups)
-    told = _read(raw, smi.SPEC, branch)
+    told = read(raw, smi.SPEC, branch)
     _settle(raw, told)
     told["health"] = _health(raw, told)
-    told["throttle"] = _throttle(raw)
-    told["links"] = _links_by_nvml(raw.get("links")) if links is None else links
+    told["throttle"] = _throttle(raw, told.pop("seconds"))
+    told["links"] = _links_by_nvml(raw) if links is None else links
     told["identity"] = report.identity(**told["identity"])
     told["numa_node"] = machine.numa(told["identity"]["pci"]["value"])
     told["device_nodes"] = machine.nodes(told["extra"]["minor"])
     told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value) and not key.startswith("total_")}
     return report.device(ident, index, told.pop("name"), **told)
-
-
-def _partition(parent, raw, listed):
-    """A MIG device; listed: its line of nvidia-smi -L."""
-    told = _read(raw, smi.MIG_SPEC)
-    index = told["index"] if isinstance(told["index"], int) else len(listed)
-    line = listed.get(index, {})
-    name = _value(raw["name"], "name", "t") if "name" in raw else "MIG %s" % line["profile"] if line else unknown("nvidia-smi -L does not list this MIG device")
-    profile = re.search(r"MIG (\S+)", name) if is_known(name) else None
-    whole = not_applicable("told for the whole card")
-    groups = dict.fromkeys((*report.GROUPS, *report.VALUES), whole)
-    groups.update(health=unknown("no verdict on a MIG device"), memory_mib=told["memory_mib"], memory_used_mib=told["memory_used_mib"])
-    groups["ecc"] = dict(dict.fromkeys(report.GROUPS["ecc"], whole), uncorrected_volatile=told["ecc"]["uncorrected_volatile"])
-    profile = profile.group(1) if profile else unknown("profile: %s" % why(name))
-    groups["partition"] = {"mode": "mig", "enabled": True, "profile": profile, "memory_profile": not_applicable("in the profile")}
-    uuid = raw.get("uuid")
-    identity = report.identity(_value(uuid, "uuid", "t") if uuid else line.get("uuid"), whole, whole, whole)
-    extra = {key: value for key, value in told["extra"].items() if is_known(value)}
-    return report.device("%s/mig:%d" % (parent, index), index, name, "partition", parent, identity=identity, extra=extra, **groups)
 
 
 def _from_nvml(host, sources):
@@ -305,74 +274,6 @@ def _from_nvml(host, sources):
     said = "%s (error %s)" % (told.get("said") or "answer not understood", told.get("error"))
     sources[-1].update(status="failed", detail=said)
     return None, system, (kind, "NVML: %s" % smi.WORDS.get(kind, said))
-
-
-def _from_smi(host, sources):
-    """The same from nvidia-smi: -q -x, or what tells less where that is not understood."""
-    command = host.run(XML, timeout=TIMEOUT_LOG)
-    first = _understood(command, smi.parse_xml(command.stdout), sources)
-    # without NVML, without an answer in time, or where the program may not be run, it has nothing else to say
-    final = command.status not in ("ok", "signaled", "overflow") or "failed to initialize nvml" in (command.stdout + command.stderr).lower()
-    if first[2] and first[2][0] == smi.OTHER and not final:
-        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_q_text, nvidia_table
-
-        for argv, parse in ((TEXT, nvidia_q_text.parse), (TABLE, nvidia_table.parse), (LIST, nvidia_table.by_list)):
-            command = host.run(argv, timeout=TIMEOUT_SHORT)
-            told = _understood(command, parse(command.stdout), sources)
-            if told[0]:
-                told[1]["instead"] = "%s; read with %s instead" % (first[2][1], command.subject)
-                if argv is not TEXT:
-                    told[1]["listing"] = listing = command if argv is LIST else host.run(LIST, timeout=TIMEOUT_SHORT)
-                    nvidia_table.complete(told[0], smi.parse_list(listing.stdout))
-                    sources += [] if argv is LIST else [report.source(listing)]
-                return told
-            if command.status == "timeout":
-                break
-    return first
-
-
-def _understood(command, log, sources):
-    """(cards or None, system, (kind, reason) or None) of one call."""
-    sources.append(report.source(command))
-    said = command.stdout + "\n" + command.stderr
-    cards = _cards(log, said)
-    driver = log.top.get("driver_version")
-    system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject, "argv": command.argv}
-    system["attached"] = report.quantity(log.top.get("attached_gpus"), "attached_gpus")
-    # nvidia-smi answers only when library and module are of one version
-    found = re.search(r"NVML library version: (\S+)", said)
-    system["library_version"] = found.group(1) if found else driver if cards else None
-    kind, reason = smi.failure(command)
-    if cards:
-        if command.status != "ok" or (log.gpus and not log.complete):
-            system["early"] = reason if command.status != "ok" else "%s: the output ends early" % command.subject
-            sources[-1].update(detail=system["early"])
-        return cards, system, None
-    if kind == smi.NONE or (log.complete and system["attached"] == 0 and command.status == "ok"):
-        return [], system, None
-    return None, system, (kind, reason)
-
-
-def _cards(log, said):
-    """Cards of a log, with those nvidia-smi could not open in their places."""
-    cards = []
-    corrupted = [report.normalize_pci(address) for address in smi.corrupted_inforoms(said)]
-    for flat in log.gpus:
-        raw = smi.pick(flat, smi.SPEC)
-        raw.setdefault("identity.pci", flat["id"] or None)
-        raw.update(reasons=flat["reasons"], mig=[smi.pick(part, smi.MIG_SPEC) for part in flat["mig"]])
-        if "index" in flat:
-            raw["index"] = flat["index"]
-        if "hami-core" in said.lower():
-            raw["memory_mib"] = unknown("HAMi-core shows its limit in place of the memory: %s" % raw.get("memory_mib"))
-        if report.normalize_pci(raw["identity.pci"]) in corrupted:
-            raw["inforom_corrupted"] = "yes"
-        cards.append(raw)
-    for index, address, text in sorted(smi.lost_cards(said), key=lambda card: (card[0] is None, card[0] or 0, card[1])):
-        if index is None:  # cards are numbered in the order of their addresses
-            index = len([c for c in cards if str(report.normalize_pci(c["identity.pci"])) < str(report.normalize_pci(address))])
-        cards.insert(min(index, len(cards)), {"handle": text, "identity.pci": address})
-    return cards
 
 
 def _cross_check(system, listing):
@@ -399,7 +300,9 @@ def collect(host, pci=None):
     by_nvml = cards is not None
     if not by_nvml:
         library = system.get("library_version")
-        cards, system, failed = _from_smi(host, sources)
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_log
+
+        cards, system, failed = nvidia_log.ask(host, sources)
         system["library_version"] = system.get("library_version") or library
         if failed:
             failures.append(failed)
@@ -412,14 +315,21 @@ def collect(host, pci=None):
         listing = host.run(LIST, timeout=TIMEOUT_SHORT)
         sources.append(report.source(listing))
     listed = {card["index"]: card["mig"] for card in smi.parse_list(listing.stdout)} if listing else {}
-    links = _ask_nvlink(host, cards, sources) if cards and not by_nvml and system.get("argv") != LIST else {}
+    links = {}
+    if cards and not by_nvml and system.get("argv") != LIST:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_links
+
+        links = nvidia_links.ask(host, cards, sources)
     found = re.match(r"(\d{3,4})\.", str(system.get("driver_version")))
     branch = int(found.group(1)) if found and not by_nvml else None
     devices = []
     for place, raw in enumerate(cards or []):
         index = place if by_nvml else raw.get("index", place)
         devices.append(_device(index, raw, links.get(place, None if by_nvml else unknown("NVLink: not asked")), machine, branch))
-        devices += [_partition(devices[-1]["id"], part, listed.get(index, {})) for part in raw.get("mig") or []]
+        if raw.get("mig"):
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_mig
+
+            devices += [nvidia_mig.partition(devices[-1]["id"], part, listed.get(index, {})) for part in raw["mig"]]
     report.mark_duplicates(devices)
 
     read_failed, cross = system.get("early"), not_applicable("nothing was read")

@@ -19,14 +19,25 @@ extra.minor MinorNumber
 firmware.vbios VbiosVersion
 firmware.gsp GspFirmwareVersion
 firmware.inforom InforomImageVersion
+firmware.inforom_oem InforomVersion 0
+firmware.inforom_ecc InforomVersion 1
+firmware.inforom_power InforomVersion 2
 persistence PersistenceMode
 temperature_c.core Temperature 0
 temperature_c.margin_core MarginTemperature
 temperature_c.limit_core TemperatureThreshold 1
 temperature_c.limit_memory TemperatureThreshold 2
+temperature_c.shutdown_core TemperatureThreshold 0
+clocks_mhz.core ClockInfo 0
+clocks_mhz.memory ClockInfo 2
+clocks_mhz.core_max MaxClockInfo 0
+clocks_mhz.memory_max MaxClockInfo 2
+clocks_mhz.core_set ApplicationsClock 0
+clocks_mhz.core_default DefaultApplicationsClock 0
 power_w.draw PowerUsage
 power_w.limit PowerManagementLimit
 power_w.limit_default PowerManagementDefaultLimit
+power_w.limit_min,power_w.limit_max PowerManagementLimitConstraints
 pcie.generation_current CurrPcieLinkGeneration
 pcie.generation_max MaxPcieLinkGeneration
 pcie.generation_device_max GpuMaxPcieLinkGeneration
@@ -45,6 +56,13 @@ extra.compute_mode ComputeMode
 extra.virtualization VirtualizationMode
 extra.performance_state PerformanceState
 """
+# nvml.h: what the bits of the fabric's health mask mean, two of each, the last four; clock event and NVLink counters (NVML_FI_DEV_*)
+_FLAG = ("N/A", "yes", "no")
+_HEALTH = {"bandwidth": ("N/A", "degraded", "full"), "route_recovery": _FLAG, "route_unhealthy": _FLAG, "access_timeout_recovery": _FLAG}
+_WRONG = "N/A none incorrect_sysguid incorrect_chassis_sn no_partition insufficient_nvlinks incompatible_gpu_fw invalid_location gpu_state_invalid"
+_HEALTH["incorrect_configuration"] = tuple(_WRONG.split())
+_SECONDS = (("sw_power_cap", 74), ("sync_boost", 76), ("sw_thermal_slowdown", 251), ("hw_thermal_slowdown", 252), ("hw_power_brake_slowdown", 253))
+_LINK_ERRORS = (("replay_errors", (52,)), ("recovery_errors", (59,)), ("crc_errors", (38, 45)))
 _NOT_THERE = (2, 13, 25)  # invalid argument, function not found, argument version mismatch: another form may answer
 
 
@@ -136,16 +154,30 @@ def _links(nvml, handle):
     return states
 
 
+def _link_errors(nvml, handle):
+    """Sums over all links; a new part may tell only some of them."""
+    told = {name: [nvml.field(handle, number) for number in numbers] for name, numbers in _LINK_ERRORS}
+    counted = {name: sum(v for v in values if not _failed(v)) for name, values in told.items() if not all(map(_failed, values))}
+    return counted or next(iter(told.values()))[0]
+
+
 def _fabric(nvml, handle, out):
     forms = (("v3_", "V"), ("v2_", "V"), ("", ""))
     told = nvml.structure(handle, *(("c_nvmlGpuFabricInfo_%st" % version, "GpuFabricInfo" + suffix) for version, suffix in forms))
     out["fabric.state"] = told if _failed(told) else told.state
     if _failed(told) or told.state != 3:  # completed
-        out.update({"fabric." + place: told if _failed(told) else "N/A" for place in ("status", "clique_id", "cluster_uuid")})
+        places = ["fabric." + key for key in ("status", "clique_id", "cluster_uuid")] + ["fabric_health." + key for key in ("summary", *_HEALTH)]
+        out.update(dict.fromkeys(places, told if _failed(told) else "N/A"))
         return
     digits = "".join("%02x" % byte for byte in told.clusterUuid)
     out["fabric.status"] = nvml.ask("nvmlErrorString", told.status) if told.status else "Success"
     out["fabric.clique_id"] = told.cliqueId
+    # a form without mask or summary tells nothing of them
+    summary, mask = (getattr(told, key, 0) for key in ("healthSummary", "healthMask"))
+    out["fabric_health.summary"] = ("N/A", "healthy", "unhealthy", "limited_capacity")[summary] if summary < 4 else str(summary)
+    for position, (key, words) in enumerate(_HEALTH.items()):
+        found = mask >> 2 * position & (15 if len(words) > 3 else 3)
+        out["fabric_health." + key] = words[found] if found < len(words) else str(found)
     out["fabric.cluster_uuid"] = "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
@@ -185,9 +217,11 @@ def _gpu(nvml, handle):
         told = nvml.device(name, handle, *map(int, arguments), convert=len if name == "RetiredPages" else None)
         for position, place in enumerate(places.split(",")):
             out[place] = told[position] if isinstance(told, (list, tuple)) else told
-    for place in ("power_w.draw", "power_w.limit", "power_w.limit_default"):
+    for place in [place for place in out if place.startswith("power_w.")]:
         out[place] = out[place] if _failed(out[place]) else round(out[place] / 1000.0, 2)
+    # busId is bytes or text, by the age of nvidia-ml-py
     out["identity.pci"] = nvml.device("PciInfo", handle, convert=lambda info: info.busId)
+    out["extra.pci_device"] = nvml.device("PciInfo", handle, convert=lambda info: "%08X" % info.pciDeviceId)
     out["utilization_percent"] = nvml.device("UtilizationRates", handle, convert=lambda rates: rates.gpu)
     out["temperature_c.memory"] = nvml.field(handle, 82)
     out["recovery_action"] = nvml.field(handle, 230)
@@ -201,6 +235,19 @@ def _gpu(nvml, handle):
     _ecc(nvml, handle, out)
     _fabric(nvml, handle, out)
     out["links"] = _links(nvml, handle)
+    if isinstance(out["links"], list) and 1 in out["links"]:
+        out["link_speed"] = nvml.field(handle, 90)
+        out["link_errors"] = _link_errors(nvml, handle)
+    histogram = nvml.device("RowRemapperHistogram", handle)
+    for name in ("max", "high", "partial", "low", "none"):
+        out["banks." + name] = histogram if _failed(histogram) else getattr(histogram, name)
+    for name, number in _SECONDS:
+        said = nvml.field(handle, number)
+        out["seconds." + name] = said if _failed(said) else said // 1000  # from ns to the us of nvidia-smi
+    out["extra.confidential_memory_mib"] = nvml.device("ConfComputeProtectedMemoryUsage", handle, convert=lambda told: told.total // 1048576)
+    checked = nvml.ask("nvmlDeviceValidateInforom", handle)
+    if _failed(checked) and checked["error"] == 14:
+        out["inforom_corrupted"] = "yes"
     out["mig"] = _partitions(nvml, handle) if out["partition.enabled"] == 1 else []
     return out
 

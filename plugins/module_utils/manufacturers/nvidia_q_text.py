@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.nvidia_smi import Log
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.nvidia_log import Log
 
 _LINE = re.compile(r"( *)(\S.*?)(?:[ \t]+:(?: (.*))?)?\Z")
 _GPU = re.compile(r"GPU ([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\Z")
@@ -47,6 +47,26 @@ retired_pages/single_bit_ecc multiple_single_bit_retirement/retired_count
 retired_pages/double_bit_ecc double_bit_retirement/retired_count
 pending_page_blacklist pending_retirement
 shared_fb_memory_usage fb_memory_usage
+pci/device_id pci_device_id
+power_management_object pwr_object
+gpu_shutdown_temp gpu_temp_max_threshold
+bank_remap_availability_histogram/max row_remapper_histogram_max
+bank_remap_availability_histogram/high row_remapper_histogram_high
+bank_remap_availability_histogram/partial row_remapper_histogram_partial
+bank_remap_availability_histogram/low row_remapper_histogram_low
+bank_remap_availability_histogram/none row_remapper_histogram_none
+clocks/graphics graphics_clock
+clocks/memory mem_clock
+max_clocks/graphics graphics_clock
+max_clocks/memory mem_clock
+applications_clocks/graphics graphics_clock
+default_applications_clocks/graphics graphics_clock
+conf_compute_protected_memory_usage/total cc_protected_memory_usage/total
+clocks_event_reasons_counters/sw_power_capping clocks_event_reasons_counters_sw_power_cap
+clocks_event_reasons_counters/sync_boost clocks_event_reasons_counters_sync_boost
+clocks_event_reasons_counters/sw_thermal_slowdown clocks_event_reasons_counters_sw_therm_slowdown
+clocks_event_reasons_counters/hw_thermal_slowdown clocks_event_reasons_counters_hw_therm_slowdown
+clocks_event_reasons_counters/hw_power_braking clocks_event_reasons_counters_hw_power_brake
 idle gpu_idle
 display_clock_setting display_clocks_setting
 """.strip().splitlines()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_smi as smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.nvidia_log import Log
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
 
 _BANNER = re.compile(r"\|.*?(?:Driver|KMD) Version: (\S+) .*?CUDA (?:UMD )?Version: (\S+)")
@@ -53,7 +54,7 @@ def _second(flat, cells):
 
 def parse(text):
     """A Log; complete when the banner, every row and the line that closes them are there."""
-    log, part, row, persistence, closed, by_index = smi.Log(), "", 0, False, False, {}
+    log, part, row, persistence, closed, by_index = Log(), "", 0, False, False, {}
     for line in text.splitlines():
         line = line[:400]
         banner = _BANNER.match(line)
@@ -101,7 +102,7 @@ def parse(text):
 
 def by_list(text):
     """nvidia-smi -L as a Log: names and UUIDs, nothing else."""
-    log = smi.Log()
+    log = Log()
     for card in smi.parse_list(text):
         log.open(["gpu"])
         parts = [{"mig_device/index": str(index)} for index in sorted(card["mig"])]

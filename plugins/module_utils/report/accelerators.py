@@ -31,6 +31,15 @@ GROUPS = {
     "fabric": ("state", "status", "clique_id", "cluster_uuid"),
     "throttle": ("active",),
 }
+# What only some tools tell: there where its manufacturer's reader asks for it, whatever the answer.
+MORE = {
+    "temperature_c": ("shutdown_core",),
+    "power_w": ("limit_min", "limit_max"),
+    "row_remap": ("banks",),
+    "links": ("speed_gb_s", "errors"),
+    "fabric": ("health",),
+    "throttle": ("seconds", "share_percent"),
+}
 VALUES = ("numa_node", "memory_mib", "memory_used_mib", "utilization_percent", "persistence", "recovery_action", "processes")
 DRIVER = ("version", "module_version", "library_version", "tool_version", "runtime", "runtime_version")
 
@@ -113,8 +122,11 @@ def device(id, index, name, kind="package", parent=None, **facts):
         if given is None:
             given = unknown("%s: not read" % group)
         elif keys and isinstance(given, dict) and "unknown" not in given and "not_applicable" not in given:
-            given = {key: unknown("%s.%s: not read" % (group, key)) if given.get(key) is None else given[key] for key in keys}
+            told = {key: unknown("%s.%s: not read" % (group, key)) if given.get(key) is None else given[key] for key in keys}
+            given = dict(told, **{key: given[key] for key in MORE.get(group, ()) if given.get(key) is not None})
         entry[group] = given
+    if facts.get("clocks_mhz") is not None:
+        entry["clocks_mhz"] = facts.pop("clocks_mhz")
     entry["firmware"] = facts.pop("firmware", None) or {}
     entry["device_nodes"] = facts.pop("device_nodes", None) or []
     entry["extra"] = dict(facts.pop("extra", None) or {}, **facts)

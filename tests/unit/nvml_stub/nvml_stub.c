@@ -92,6 +92,20 @@ ONE(nvmlDeviceGetPcieReplayCounter, unsigned, 3)
 ONE(nvmlDeviceGetPowerUsage, unsigned, 71250 + d->index * 1000)
 ONE(nvmlDeviceGetPowerManagementLimit, unsigned, 700000)
 ONE(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, 700000)
+TWO(nvmlDeviceGetPowerManagementLimitConstraints, unsigned, 200000, 700000)
+int nvmlDeviceGetInforomVersion(device d, int object, char *out, unsigned size) {
+    ENTER(d);
+    if (object > 1) return NOT_SUPPORTED;
+    snprintf(out, size, object ? "7.16" : "2.1");
+    return OK;
+}
+#define CLOCK(name, core, memory) \
+    int name(device d, int which, unsigned *out) { ENTER(d); *out = which == 2 ? memory : core; return OK; }
+CLOCK(nvmlDeviceGetClockInfo, 345, 2619)
+CLOCK(nvmlDeviceGetMaxClockInfo, 1980, 2619)
+CLOCK(nvmlDeviceGetApplicationsClock, 1980, 2619)
+CLOCK(nvmlDeviceGetDefaultApplicationsClock, 1980, 2619)
+int nvmlDeviceValidateInforom(device d) { ENTER(d); return number("STUB_INFOROM", -1) == (int)d->index ? 14 : OK; }
 ONE(nvmlDeviceGetModuleId, unsigned, d->index + 1)
 TWO(nvmlDeviceGetEccMode, unsigned, 1, 1)
 TWO(nvmlDeviceGetMigMode, unsigned, (unsigned)mig(d), (unsigned)mig(d))
@@ -130,6 +144,7 @@ int nvmlDeviceGetPciInfo_v3(device d, struct pci *out) {
     ENTER(d);
     memset(out, 0, sizeof *out);
     snprintf(out->bus_id, sizeof out->bus_id, "00000000:%02X:00.0", 0x18 + 0x10 * d->index);
+    out->id = 0x233010DE;
     return OK;
 }
 struct memory { u64 total, free, used; };
@@ -172,6 +187,14 @@ int nvmlDeviceGetMemoryInfo_v2(device d, struct memory2 *out) {
     out->used = (u64)(d->part ? 26 : 2) << 20;
     return OK;
 }
+struct banks { unsigned max, high, partial, low, none; };
+int nvmlDeviceGetRowRemapperHistogram(device d, struct banks *out) {
+    ENTER(d);
+    if (mig(d)) return NOT_SUPPORTED;
+    *out = (struct banks){2559, 1, 0, 0, 0};
+    return OK;
+}
+int nvmlDeviceGetConfComputeProtectedMemoryUsage(device d, struct memory *out) { ENTER(d); out->total = 0; return OK; }
 struct margin { unsigned version; int margin; };
 int nvmlDeviceGetMarginTemperature(device d, struct margin *out) { ENTER(d); out->margin = 56 - (int)d->index; return OK; }
 struct repair { unsigned version, channel, tpc; };
@@ -189,6 +212,8 @@ int nvmlDeviceGetGpuFabricInfoV(device d, struct fabric *out) {
     ENTER(d);
     memset(out->cluster, 0, sizeof out->cluster);
     out->status = 0; out->clique = 0; out->state = d->index == 1 ? 2 : 3;
+    out->health = (unsigned)number("STUB_FABRIC_HEALTH", 0);
+    out->summary = out->health ? 2 : 0;
     return OK;
 }
 struct value { unsigned field, scope; long long stamp, latency; unsigned type, said; union { double d; unsigned i; u64 l; } value; };
@@ -197,7 +222,8 @@ int nvmlDeviceGetFieldValues(device d, int count, struct value *out) {
     for (int i = 0; i < count; i++) {
         out[i].type = 1;
         out[i].said = OK;
-        out[i].value.i = out[i].field == 82 ? 40 : out[i].field == 91 ? 18 : 0;
+        out[i].value.i = out[i].field == 82 ? 40 : out[i].field == 91 ? 18 : out[i].field == 90 ? 26562 : out[i].field == 52 ? number("STUB_REPLAYS", 0) : 0;
+        if (out[i].field == 74) { out[i].type = 3; out[i].value.l = 4200000000ull; }
         if (out[i].field == 91 && mig(d)) out[i].said = NOT_SUPPORTED;
     }
     return OK;
