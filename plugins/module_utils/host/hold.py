@@ -77,6 +77,10 @@ class _Intending:
         self._note(kind, " ".join(argv), INTENDED)
         return Command(argv, answers.DENIED, detail=self.withheld)
 
+    def start_together(self, argvs, kind="container", timeout=None, limit=None):
+        """[Command] of programs that run at the same time."""
+        return [self.start(argv, kind, timeout) for argv in argvs]
+
     def write(self, path, content, mode=0o644):
         """A file below ROOT that goes when the run ends. "" or why not."""
         self._note("file", path, INTENDED)
@@ -394,12 +398,26 @@ class _Holding(_Intending):
         if self._fd is None:
             entry.update(outcome=FAILED, detail=self.withheld or "the lock is not held")
             return Command(argv, answers.DENIED, detail=entry["detail"])
-        command = self.host.run(argv, timeout, **more)
+        return self._ended(entry, self.host.run(argv, timeout, **more))
+
+    def start_together(self, argvs, kind="container", timeout=None, limit=None):
+        if self._fd is None or len(argvs) < 2:
+            return [self.start(argv, kind, timeout, **({} if limit is None else {"limit": limit})) for argv in argvs]
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.together import run_together
+
+        entries = [self._note(kind, " ".join(argv)) for argv in argvs]
+        told = run_together(self._live, argvs, timeout, **({} if limit is None else {"limit": limit}))
+        for command in told if hasattr(self.host, "keep") else ():
+            self.host.keep(command, command.argv)
+        return [self._ended(entry, command) for entry, command in zip(entries, told)]
+
+    @staticmethod
+    def _ended(entry, command):
         if command.status != answers.OK:
             entry["detail"] = command.reason
         elif command.rc:
             entry["detail"] = "exit %d" % command.rc
-        if kind == "command":
+        if entry["kind"] == "command":
             entry["outcome"] = KEPT if command.succeeded else FAILED
         return command
 
