@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures the figures this project promises: medians over whole processes.
 
-    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [--nodes 50] [--runs 3]
+    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [overlap] [--nodes 50] [--runs 3]
 
 ssh   Controller CPU of the default preflight over lab nodes, against `ansible -m ping` over the same nodes and forks, and
       module tasks a node. The CPU of the nodes, which lie on the same machine, is not counted.
@@ -12,6 +12,8 @@ calls Calls of the vendor's tools and libraries on a healthy recorded node of ea
       what a node with that many cards takes.
 fold  Judging and folding 1,000 node reports against json.loads of the same files.
 hang  When a node with a hanging vendor tool, and one whose ssh says nothing, were done, and when the others were.
+overlap When a node with cards of three manufacturers was done, whose tools take a second a call, against the node of the slowest
+      of them alone; and the seconds of each manufacturer's chain of calls.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import bench_overlap
 import bench_paths
 import lab_profile
 import lab_recordings
@@ -198,7 +201,7 @@ def bench_hang(_nodes, runs):
     print("node with a silent ssh       done after %3d s              (deadline %d + 5)" % (statistics.median(quiet), DEADLINE))
 
 
-PARTS = {"ssh": bench_ssh, "size": bench_size, "calls": bench_calls, "fold": bench_fold, "hang": bench_hang}
+PARTS = {"ssh": bench_ssh, "size": bench_size, "calls": bench_calls, "fold": bench_fold, "hang": bench_hang, "overlap": bench_overlap.main}
 
 
 def main():
@@ -208,7 +211,7 @@ def main():
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
     for name in given.parts or PARTS:
-        why = nodelab.why_not() if name in ("ssh", "hang") else ""
+        why = nodelab.why_not() if name in ("ssh", "hang", "overlap") else ""
         print("== %s" % name + (": skipped, %s" % why if why else ""), flush=True)
         if not why:
             PARTS[name](given.nodes, given.runs)
