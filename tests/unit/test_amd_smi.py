@@ -60,9 +60,13 @@ def test_a_healthy_node(wrapped):
         "width_max": 16,
         "replay_count": 0,
     }
-    assert device["links"] == {"kind": "xgmi", "total": 7, "up": 7, "down": []}
+    assert device["links"] == {"kind": "xgmi", "total": 7, "up": 7, "down": [], "errors": {"xgmi_errors": 0}}
+    assert device["clocks_mhz"] == {"core": 132, "memory": 900, "core_max": 2100, "memory_max": 1300, "locked": False}
+    assert (device["power_w"]["limit_min"], device["power_w"]["limit_max"], device["temperature_c"]["shutdown_core"]) == (0, 750, 110)
+    assert device["throttle"]["share_percent"] == {"ppt": 0.1538} and device["extra"]["ecc_blocks"] == {}
+    assert device["extra"]["bad_page_threshold"] == 256
     assert device["partition"] == {"mode": "compute", "enabled": False, "profile": "SPX", "memory_profile": "NPS1"}
-    assert device["throttle"] == {"active": []}
+    assert device["throttle"]["active"] == []
     assert device["processes"] == 0
     assert device["firmware"] == {"vbios": "022.040.003.041", "cp_mec1": "184", "pm": "85.117.0", "vce": {"not_applicable": "not loaded"}}
     assert is_not_applicable(device["row_remap"])
@@ -83,6 +87,9 @@ def test_faults_are_found():
     tables["metric"][3]["throttle"]["ppt_violation_status"] = "ACTIVE"
     tables["metric"][4]["pcie"].update(width=8, speed=amd.unit(16, "GT/s"))
     tables["xgmi"]["link_port_status"][5]["link_status"][2] = "D"
+    tables["metric"][5]["xgmi_err"] = "MULTIPLE_ERRORS"
+    tables["metric"][0]["ecc_blocks"]["UMC"] = {"correctable_count": 5, "uncorrectable_count": 2, "deferred_count": 1}
+    tables["metric"][6]["clock"]["gfx_0"]["clk_locked"] = "ENABLED"
     tables["process"][6] = amd.process(6, "rvs", "gpuagent")
     tables["static"][7]["partition"].update(accelerator_partition="N/A", memory_partition="N/A")
     devices = collect(tables)["devices"]
@@ -91,9 +98,11 @@ def test_faults_are_found():
     assert devices[1]["retired_pages"]["uncorrected"] == 3
     assert devices[1]["retired_pages"]["pending"] is True
     assert devices[2]["health"] == {"state": "failed", "detail": "bad page threshold exceeded"}
-    assert devices[3]["throttle"] == {"active": ["ppt"]}
+    assert devices[3]["throttle"]["active"] == ["ppt"]
     assert (devices[4]["pcie"]["width_current"], devices[4]["pcie"]["generation_current"]) == (8, 4)
-    assert devices[5]["links"] == {"kind": "xgmi", "total": 7, "up": 6, "down": [2]}
+    assert devices[5]["links"] == {"kind": "xgmi", "total": 7, "up": 6, "down": [2], "errors": {"xgmi_errors": 2}}
+    assert devices[0]["extra"]["ecc_blocks"] == {"UMC": {"correctable": 5, "uncorrectable": 2, "deferred": 1}}
+    assert devices[6]["clocks_mhz"]["locked"] is True
     assert devices[6]["processes"] == 2
     assert is_unknown(devices[7]["partition"]["profile"])
     assert is_unknown(devices[7]["partition"]["enabled"])

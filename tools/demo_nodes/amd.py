@@ -69,10 +69,16 @@ def metric(number, index):
         "temperature": {"edge": "N/A", "hotspot": of(37 + (index + number) % 5, "C"), "mem": of(31 + (2 * index + number) % 4, "C")},
         "pcie": {"width": 16, "speed": of(32, "GT/s"), "bandwidth": "N/A", "replay_count": 0},
         "ecc": {"total_correctable_count": 0, "total_uncorrectable_count": 0, "total_deferred_count": 0, "cache_correctable_count": "N/A"},
+        "clock": {
+            "gfx_0": {"clk": of(132, "MHz"), "min_clk": of(500, "MHz"), "max_clk": of(2100, "MHz"), "clk_locked": "DISABLED", "deep_sleep": "ENABLED"},
+            "mem_0": {"clk": of(900, "MHz"), "min_clk": of(900, "MHz"), "max_clk": of(1300, "MHz"), "clk_locked": "N/A", "deep_sleep": "DISABLED"},
+        },
+        "perf_level": "AMDSMI_DEV_PERF_LEVEL_AUTO", "xgmi_err": "NO_ERRORS",
         "ecc_blocks": {"UMC": block, "GFX": block},
         "mem_usage": {"total_vram": of(196592, "MB"), "used_vram": of(285, "MB")},
         "throttle": {
-            "accumulation_counter": 27360011 + index, "prochot_violation_status": "NOT ACTIVE", "ppt_violation_status": "NOT ACTIVE",
+            "accumulation_counter": 27360011 + index, "prochot_accumulated": 0, "ppt_accumulated": 118, "socket_thermal_accumulated": 0,
+            "vr_thermal_accumulated": 0, "hbm_thermal_accumulated": 0, "prochot_violation_status": "NOT ACTIVE", "ppt_violation_status": "NOT ACTIVE",
             "socket_thermal_violation_status": "NOT ACTIVE", "vr_thermal_violation_status": "NOT ACTIVE", "hbm_thermal_violation_status": "NOT ACTIVE",
             "low_utilization_violation_status": {"xcp_0": ["ACTIVE", "N/A"]},
         },

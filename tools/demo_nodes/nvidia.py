@@ -272,7 +272,7 @@ def native(cards):
             "retired_pages.corrected": absent, "retired_pages.uncorrected": absent, "retired_pages.pending": absent,
             "partition.enabled": "Disabled", "extra.mig_pending": "Disabled", "fabric.state": "Completed", "fabric.status": "Success",
             "fabric.clique_id": c["clique"], "fabric.cluster_uuid": c["cluster"], "extra.architecture": c["architecture"], "extra.module_id": c["module"],
-            "firmware.inforom_oem": "2.1", "firmware.inforom_ecc": "7.16", "firmware.inforom_power": absent, "temperature_c.shutdown_core": absent,
+            "firmware.inforom_oem": "2.1", "firmware.inforom_ecc": "7.16", "firmware.inforom_power": "N/A", "temperature_c.shutdown_core": absent,
             "power_w.limit_min": 200.0, "power_w.limit_max": float(c["limit"]), "clocks_mhz.core": 345, "clocks_mhz.memory": c["hbm_clock"],
             "clocks_mhz.core_max": c["clock"], "clocks_mhz.memory_max": c["hbm_clock"], "clocks_mhz.core_set": c["clock"],
             "clocks_mhz.core_default": c["clock"], "banks.max": c["banks"], "banks.high": c["lifetime"], "banks.partial": 0, "banks.low": 0, "banks.none": 0,

@@ -17,7 +17,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 MANUFACTURER = "amd"
 HOST_CHECK = ["rocm-smi", "--showuniqueid"]
 _VIRTUAL = ("74b5", "74b9")  # MI300X and MI325X virtual functions (pci.ids)
-_OF_PACKAGE = ("health", "temperature_c", "power_w", "ecc", "retired_pages", "pcie", "links", "throttle")
+_OF_PACKAGE = ("health", "temperature_c", "power_w", "ecc", "retired_pages", "pcie", "links", "throttle", "clocks_mhz")
 _OF_EACH = ("memory_used_mib", "utilization_percent", "processes")
 _NEVER = {key: not_applicable("AMD has none") for key in ("persistence", "row_remap", "fabric", "recovery_action", "health")}
 _NOT_TOLD = {

@@ -49,11 +49,14 @@ pcie.replay_count count pcie_replay_count
 firmware.vbios text vbios_version
 temperature_c.core millicelsius temp2_input|temp1_input
 temperature_c.limit_core millicelsius temp2_crit
+temperature_c.shutdown_core millicelsius temp2_emergency
 temperature_c.memory millicelsius temp3_input
 temperature_c.limit_memory millicelsius temp3_crit
 power_w.draw microwatts power1_average|power1_input
 power_w.limit microwatts power1_cap
 power_w.limit_default microwatts power1_cap_default
+power_w.limit_min microwatts power1_cap_min
+power_w.limit_max microwatts power1_cap_max
 extra.temperature_edge_c millicelsius temp1_input
 extra.pci_device text device
 """

@@ -22,6 +22,8 @@ _CHATTER = re.compile(r"[ \t]*(?:WARN|ERROR|INFO|DEBUG|\[(?:WARN|ERR)|[A-Za-z]+W
 _ACCESS = re.compile(r"missing the following required group|unable to open /dev/|permission denied|must be root", re.IGNORECASE)
 _COMPLAINT = re.compile(r"error code|^\w*(?:Error|Exception):|\berror\b|not initialized|unable to|no AMD GPUs|AMDSMI_STATUS_", re.IGNORECASE)
 _NO_JSON = re.compile(r"\bjson\b(?! in it)", re.IGNORECASE)
+# ERROR: one since it was last asked, MULTIPLE_ERRORS: at least two (amd_smi.h)
+_XGMI_ERRORS = {"NO_ERRORS": 0, "ERROR": 1, "MULTIPLE_ERRORS": 2}
 IN_TREE = not_applicable("in-tree driver: it has no version of its own")
 # key of the row, kind of value, places where tools of different ages print it
 _ROW = """
@@ -41,8 +43,16 @@ temperature_c.core celsius metric.temperature.hotspot|metric.temperature.edge
 temperature_c.memory celsius metric.temperature.mem
 temperature_c.limit_core celsius static.limit.slowdown_hotspot_temperature
 temperature_c.limit_memory celsius static.limit.slowdown_vram_temperature
+temperature_c.shutdown_core celsius static.limit.shutdown_hotspot_temperature
 power_w.draw watts metric.power.socket_power|metric.power.current_socket_power|metric.power.average_socket_power
 power_w.limit watts static.limit.socket_power|static.limit.ppt0.socket_power_limit|static.limit.power_cap
+power_w.limit_max watts static.limit.max_power|static.limit.ppt0.max_power_limit
+power_w.limit_min watts static.limit.min_power|static.limit.ppt0.min_power_limit
+clocks_mhz.core mhz metric.clock.gfx_0.clk|metric.clock.gfx.clk
+clocks_mhz.memory mhz metric.clock.mem_0.clk|metric.clock.mem.clk
+clocks_mhz.core_max mhz metric.clock.gfx_0.max_clk|metric.clock.gfx.max_clk
+clocks_mhz.memory_max mhz metric.clock.mem_0.max_clk|metric.clock.mem.max_clk
+clocks_mhz.locked switch metric.clock.gfx_0.clk_locked
 pcie.generation_current generation metric.pcie.speed|metric.pcie.current_speed
 pcie.generation_max generation static.bus.max_pcie_speed
 pcie.generation_device_max generation static.bus.max_pcie_speed
@@ -60,6 +70,8 @@ extra.temperature_edge_c celsius metric.temperature.edge
 extra.gfx_version text static.asic.target_graphics_version
 extra.pci_device text static.asic.device_id
 extra.ecc_deferred count metric.ecc.total_deferred_count
+extra.bad_page_threshold count static.ras.bad_page_threshold
+extra.performance_level text metric.perf_level
 """
 
 
@@ -138,6 +150,11 @@ def _name(raw, what):
     return unknown("%s: %s" % (what, value)) if re.match(r"0x[0-9a-f]+\Z", str(value).lower()) else value
 
 
+def _switch(raw, what):
+    value = clean(raw, what)
+    return {"ENABLED": True, "DISABLED": False}.get(str(value).upper(), unknown("%s: %.40r" % (what, value))) if is_known(value) else value
+
+
 KINDS = {
     "text": clean,
     "name": _name,
@@ -148,6 +165,8 @@ KINDS = {
     "celsius": _within("C", 300, 1),
     "watts": _within("W", 10000),
     "percent": _within("%", 101),
+    "mhz": _within("MHz", 20000, 1),
+    "switch": _switch,
     "width": _within(None, 33, 1),
     "node": _within(None, 4096),
     "mib": _within("MB", 1 << 30),
@@ -308,6 +327,10 @@ def read(host, kernel=None):
     for index in sorted(set(rows["list"]) | set(rows["static"])):
         row = _row({word: rows[word].get(index) or problems[word] or unknown("amd-smi %s: no GPU %d" % (word, index)) for word in rows})
         row.update(index=index, links=links.get(str(row["bdf"]).lower()) or problems["xgmi"] or unknown("amd-smi xgmi: no GPU %d" % index))
+        if is_known(row["links"]) and is_known(row["links"].get("total")):
+            said = clean(dig(rows["metric"].get(index) or unknown("amd-smi metric: not told"), "xgmi_err"), "xGMI errors")
+            number = _XGMI_ERRORS.get(str(said).rpartition("XGMI_STATUS_")[2].upper())
+            row["links"] = dict(row["links"], errors={"xgmi_errors": number} if number is not None else said if is_unknown(said) else unknown(str(said)))
         row["version"] = driver_version(row["version"], kernel)
         reading.driver.setdefault("version", row["version"])
         reading.rows.append(row)
@@ -335,12 +358,33 @@ def _row(parts):
     row["retired_pages"] = {"uncorrected": pages[0], "pending": waiting > 0 if is_known(waiting) else waiting}
     if str(clean(dig(ras, "bad_page_threshold_exceeded"), "threshold")).lower() == "true":
         row["health"] = {"state": "failed", "detail": "bad page threshold exceeded"}
-    row["throttle"] = {"active": _throttle(parts["metric"])}
+    told = dig(parts, "metric.throttle")
+    row["throttle"] = {"active": _throttle(parts["metric"]), "share_percent": _shares(told) if isinstance(told, dict) else unknown("throttle: not told")}
+    row["extra"]["ecc_blocks"] = _blocks(blocks)
     row["processes"] = _processes(dig(parts, "process.process_list"))
     entries = dig(parts, "firmware.fw_list")
     for entry in entries if isinstance(entries, list) else ():
         row["firmware"][str(dig(entry, "fw_id")).lower()[:60]] = firmware(dig(entry, "fw_version"), "firmware")
     return row
+
+
+def _blocks(blocks):
+    """{block: {kind: count}} of those that counted anything."""
+    if not isinstance(blocks, dict) or is_unknown(blocks):
+        return blocks if isinstance(blocks, dict) else unknown("RAS blocks: %.40r" % blocks)
+    kinds = ("correctable", "uncorrectable", "deferred")
+    told = {str(name)[:40]: {kind: count(dig(block, kind + "_count"), kind) for kind in kinds} for name, block in blocks.items()}
+    return {name: counts for name, counts in told.items() if any(v for v in counts.values() if is_known(v))}
+
+
+def _shares(told):
+    """Share of the time since the driver was loaded; the counters grow with the accumulation counter."""
+    whole = amount(told.get("accumulation_counter"), "accumulation counter", None, 1 << 62, 1)
+    if not is_known(whole):
+        return unknown("throttle counters: %s" % whole["unknown"])
+    counts = {k[:-12]: amount(v, k, None, 1 << 62) for k, v in told.items() if k.endswith("_accumulated")}
+    shares = {k[:60]: round(100.0 * v / whole, 4) if is_known(v) else v for k, v in counts.items()}
+    return {k: unknown("%s: %s %% of the time" % (k, v)) if is_known(v) and v > 100 else v for k, v in shares.items()}
 
 
 def _pages(raw, what):
