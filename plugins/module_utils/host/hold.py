@@ -15,6 +15,7 @@ import fcntl
 import json
 import os
 import signal
+import time
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers, files
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import Command
@@ -68,7 +69,7 @@ class _Intending:
         self.journal.append(entry)
         return entry
 
-    def take(self):
+    def take(self, patience=0):
         self._note("lock", self.lock["path"], INTENDED)
         return WITHHELD
 
@@ -112,7 +113,7 @@ class _Intending:
 class _Replaying(_Intending):
     """What was started answers from the recording; nothing is done."""
 
-    def take(self):
+    def take(self, patience=0):
         self._note("lock", self.lock["path"], INTENDED)
         self.lock["reason"] = "a recording is read"
         return TAKEN
@@ -130,8 +131,17 @@ class _Holding(_Intending):
 
     # -- the lock
 
-    def take(self):
-        """TAKEN, CONTENDED by another run, or UNLOCKABLE for another reason; lock says which and why."""
+    def take(self, patience=0):
+        """TAKEN, CONTENDED by another run for so many seconds, or UNLOCKABLE for another reason; lock says which and why."""
+        until = time.monotonic() + min(patience, self._live.remaining())
+        while True:
+            state = self._try()
+            if state != CONTENDED or time.monotonic() >= until:
+                return state
+            self.withheld = ""
+            time.sleep(0.5)
+
+    def _try(self):
         parent, above = self._existing(self.root)
         if not above.ok:
             return self._locked(UNLOCKABLE, "%s: %s" % (parent, above.reason))
