@@ -110,6 +110,11 @@ sections:
             caps: []
             missing: []
             unchecked: []
+    left_over:
+      description: Notes of modes that a run asked on and did not see put back, as of now. Only for V(ascend) and V(cambricon).
+      type: list
+      elements: dict
+      sample: []
     note:
       description: Why there is no row, or no driver to read.
       type: str

@@ -100,6 +100,11 @@ sections:
       type: list
       elements: dict
       sample: []
+    left_over:
+      description: Notes of modes that a run asked on and did not see put back, as of now.
+      type: list
+      elements: dict
+      sample: []
     changed:
       description: Whether a driver was asked, or would have been in check mode.
       type: bool

@@ -13,7 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.row import NOT_DECLARED, OK, UNAVAILABLE, row
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, left_on
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.effects import ASKED, NOT_ASKED, effects
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY, notes
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY, left_over, notes
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 
 STATE = {ABSENT: NOT_DECLARED, FAILED: UNAVAILABLE}
@@ -120,6 +120,7 @@ def collect(host, driver, options, directory=DIRECTORY):
     _ask_all(asking, units, left, hand.withheld)
     told += ["note without its card: %s" % note["path"] for key, note in left.items() if key not in {unit.key for unit in units}]
     section.update(checks=asking.rows, asked=asking.asked, would_ask=hand.intended, left_on=asking.left_on, note="; ".join(told), sources=asking.sources)
+    section["left_over"] = left_over(host, driver.MANUFACTURER, directory)
     section["changed"] = bool(asking.asked or (hand.intended and options.get("allow_driver_writes")))
     return section
 

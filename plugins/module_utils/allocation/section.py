@@ -9,6 +9,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 
+ASKED = ("ascend", "cambricon")  # whose driver a run may have switched, and left a note
 MANUFACTURERS = ("amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead")
 
 
@@ -40,6 +41,10 @@ def maker_of(manufacturer):
 def collect(host, manufacturer, found, library_root=""):
     """found: {detection, devices, driver} of the section accelerators.<manufacturer>, None when it was not read."""
     section = {"manufacturer": manufacturer, "timestamp": utc(host.now()), "checks": [], "grants": {}, "note": "", "sources": []}
+    if manufacturer in ASKED:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import left_over
+
+        section["left_over"] = left_over(host, manufacturer)
     maker = maker_of(manufacturer)
     found = found if isinstance(found, dict) else {}
     detection = found.get("detection") if isinstance(found.get("detection"), dict) else {}

@@ -21,7 +21,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import Command
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.child import Outside, locate
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.notes import DIRECTORY, started
 
 ASKED, NOT_ASKED, UNSETTLED = "asked", "not_asked", "unsettled"
 LEAST_SECONDS = 20  # of the deadline, for one more ask
@@ -220,7 +220,8 @@ def _fields(command):
 
 def _switch(run, directory, seconds, key, note, on, off, refused, stdin):
     try:
-        _write(directory, key, note, True)
+        with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
+            _write(directory, key, dict(note, asker=[os.getpid(), started(stat.read())]), True)
     except OSError as error:
         return {"reason": "no note of it could be left: %s" % error.strerror, "tried": []}
     first, tries, why = None, [], ""

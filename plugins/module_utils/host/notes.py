@@ -26,5 +26,25 @@ def notes(host, manufacturer, directory=DIRECTORY):
         except (ValueError, RecursionError):
             note = {}
         note = note if isinstance(note, dict) else {}
-        found[name] = dict({key: str(note.get(key, ""))[:300] for key in _KEYS}, path="%s/%s" % (directory, name))
+        found[name] = dict({key: str(note.get(key, ""))[:300] for key in _KEYS}, path="%s/%s" % (directory, name), asking=_lives(host, note.get("asker")))
     return found, ""
+
+
+def left_over(host, manufacturer, directory=DIRECTORY):
+    """Every note of a manufacturer, or why that is not known. asking: who puts the mode back lives."""
+    found, trouble = notes(host, manufacturer, directory)
+    if not found and host.listdir(directory).status == "not_recorded":
+        trouble = "not recorded"
+    return {"unknown": trouble} if trouble else [found[name] for name in sorted(found)]
+
+
+def _lives(host, asker):
+    """asker: [process id, its start]; the number alone may be another's by now."""
+    if not isinstance(asker, list) or len(asker) != 2 or not isinstance(asker[0], int):
+        return False
+    answer = host.read_text("/proc/%d/stat" % asker[0], 1 << 12)
+    return answer.ok and started(answer.value) == asker[1]
+
+
+def started(stat):
+    return "".join(stat.rpartition(")")[2].split()[19:20])
