@@ -13,13 +13,14 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
     detection,
     devices,
     host,
+    intents,
     kernel,
     kubelet,
     memory,
     rows,
 )
 
-FILES = (bus, cdi, consistency, container_runtime, detection, devices, host, kernel, kubelet, memory, rows)
+FILES = (bus, cdi, consistency, container_runtime, detection, devices, host, intents, kernel, kubelet, memory, rows)
 
 
 def load():
