@@ -51,10 +51,10 @@ def test_a_healthy_node():
     assert judged(node({RUN: cdi_samples.document()})) == (ALL, [])
 
 
-def test_not_asked_for():
+def test_not_read():
     sections = node({})
     del sections["cdi"]
-    assert judged(sections)[0] == NONE
+    assert judged(sections)[0] == dict.fromkeys(RULES, "unknown")
 
 
 def test_no_directory():

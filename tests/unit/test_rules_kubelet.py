@@ -68,8 +68,8 @@ def test_a_kubelet_as_it_should_be():
     assert judged(section(**GOOD)) == dict.fromkeys(OURS, "passed")
 
 
-def test_not_asked_for_and_no_kubelet():
-    assert judged() == dict.fromkeys(OURS, "not_applicable")
+def test_not_read_and_no_kubelet():
+    assert judged() == dict.fromkeys(OURS, "unknown: section kubelet: not filed")
     assert judged(section("absent")) == dict.fromkeys(OURS, "not_applicable")
 
 
@@ -212,17 +212,51 @@ def test_a_hostile_section_raises_nothing(junk):
     assert whole == section(**GOOD)
 
 
-def test_layer_2_is_established_by_what_was_read_and_by_nothing_else():
-    def empty(kubelet):
+def test_a_node_with_no_kubelet_is_not_sick_and_one_of_which_that_is_not_known_is_not_accepted():
+    def told(kubelet):
         sections = synthetic.healthy()
         sections.update({} if kubelet is None else {"kubelet": kubelet})
         one = engine.judge("a", synthetic.envelopes(sections), policy.parse({}), PROFILE)
         reasons = verdict.decide(PROFILE, verdict.layers(PROFILE, one.counts), one.findings, one.gaps)[1]
-        return any(reason.startswith("layer 2 (Kubernetes inventory): nothing") for reason in reasons)
+        return [reason for reason in reasons if "kubelet-" in reason or "layer 2" in reason]
 
-    assert empty(None) and empty(section("absent")) and empty(section("unknown", "denied"))
-    assert not empty(section(**GOOD))
+    assert told(section("absent")) == [] and told(section(**GOOD)) == []
+    for kubelet, why in ((None, "section kubelet: not filed"), (section("unknown", "denied"), "denied")):
+        assert len(told(kubelet)) == 1 and why in told(kubelet)[0] and "kubelet-settings-read" in told(kubelet)[0]
 
 
-def test_none_of_them_is_required_by_a_profile_that_ships():
-    assert sorted(set(OURS) & set(PROFILE.asked)) == OURS and not set(OURS) & PROFILE.required
+def test_what_a_profile_requires():
+    asked = profiles.find("preflight")
+    assert set(OURS) <= set(asked.asked) and not set(OURS) & asked.required
+    assert set(OURS) <= set(PROFILE.asked) and set(OURS) & PROFILE.required == {"kubelet-settings-read", "kubelet-reservations"}
+
+
+@pytest.mark.parametrize(
+    ("policy_name", "nics", "numa", "words"),
+    [
+        ("restricted", [1], [0, 0], "info: restricted refuses a container that asks for an accelerator and an RDMA device: they are on NUMA nodes 0 and 1"),
+        (
+            "single-numa-node",
+            [1],
+            [0, 0],
+            "info: single-numa-node refuses a container that asks for an accelerator and an RDMA device: they are on NUMA nodes 0 and 1",
+        ),
+        ("restricted", [0, 1], [0, 0], "passed"),
+        ("restricted", [0], [0, 1], "passed"),
+        ("restricted", [], [0, 0], "passed"),
+        ("restricted", {"not_applicable": "no RDMA device"}, [0, 0], "passed"),
+        ("restricted", [1], [-1, -1], "passed"),
+        ("restricted", ["1", None], [0, 0], "passed"),
+        ("best-effort", [1], [0, 0], "info: The policy best-effort prefers one NUMA node (2 NUMA nodes)"),
+    ],
+)
+def test_a_policy_against_where_the_rdma_devices_are(policy_name, nics, numa, words):
+    sections = synthetic.healthy(len(numa))
+    sections["host"]["cpu"].update(numa_nodes=2)
+    for device, node in zip(sections["accelerators.nvidia"]["devices"], numa):
+        device["numa_node"] = node
+    sections["kubelet"] = dict(section(**dict(GOOD, topology_manager_policy=policy_name)), nic_numa_nodes=nics)
+    view = engine.NodeView("a", synthetic.envelopes(sections), policy.parse({}))
+    rule = RULES["kubelet-topology-policy"]
+    ((_subject, one),) = engine.outcomes(rule, view, view.policy.params(rule.id))
+    assert (one.outcome if one.outcome == "passed" else "%s: %s" % (one.level or rule.level, one.summary)) == words

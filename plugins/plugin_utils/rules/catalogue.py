@@ -9,6 +9,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
     bus,
     cdi,
     consistency,
+    container_devices,
     container_runtime,
     detection,
     devices,
@@ -20,7 +21,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
     rows,
 )
 
-FILES = (bus, cdi, consistency, container_runtime, detection, devices, host, intents, kernel, kubelet, memory, rows)
+FILES = (bus, cdi, consistency, container_devices, container_runtime, detection, devices, host, intents, kernel, kubelet, memory, rows)
 
 
 def load():

@@ -13,8 +13,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 _DEVICES_ONLY = ("accelerators",)
-# Sections that a run reads where it is asked to (accelerator_container_sections): without one its rules do not arise.
-ON_REQUEST = ("kubelet", "container_runtime", "cdi")
 _TURNED_OFF = "turned off by the site: accelerator_policy_%s_enabled"
 WHOLE = ("node", "manufacturer", "section")  # kinds of subject that stand for the whole node
 
@@ -62,8 +60,6 @@ def _ask(rule, subject, params):
 
 def _problem(rule, view):
     for section in rule.reads:
-        if section in ON_REQUEST and section not in view.sections and view.answered:
-            return Outcome("not_applicable", "section %s: not asked for (accelerator_container_sections)" % section)
         if section != "accelerators":
             problem = view.missing(section)
             if problem:

@@ -203,12 +203,28 @@ def kubelet_topology_policy(view, p):
                 policy,
                 expectation("restricted", origin="suite: operator preflight: TopologyAffinityError"),
             )
+    if policy in ("restricted", "single-numa-node"):
+        far = _far(view, kubelet, policy)
+        if far:
+            return far
     if policy in p.policies:
         return PASSED
     what = "prefers one NUMA node" if policy == "best-effort" else "lets processors and memory lie far from the accelerators"
     level = "info" if policy == "best-effort" else None
     summary = "The policy %s %s (%d NUMA nodes)" % (policy, what, nodes)
     return found(summary, policy, p.expected("policies", value=" or ".join(p.policies)), level=level)
+
+
+def _far(view, kubelet, policy):
+    """A finding where no RDMA device shares a NUMA node with an accelerator: the hints of the two cannot meet."""
+    nics = {node for node in kubelet.section.maybe("list", "nic_numa_nodes") or () if node.__class__ is int}
+    nodes = [device.maybe("number", "numa_node") for device in view.packages]
+    if not nics or None in nodes or min(nodes) < 0 or nics & set(nodes):
+        return None
+    shown = [", ".join("%d" % node for node in sorted(set(where))) for where in (nodes, nics)]
+    summary = "%s refuses a container that asks for an accelerator and an RDMA device: they are on NUMA nodes %s and %s" % (policy, *shown)
+    expected = expectation("best-effort", origin="kubernetes.io: Control Topology Management Policies: a pod whose hints do not meet is not admitted")
+    return found(summary, policy, expected, level="info", remedy="Where pods ask for both, use best-effort, or move the card that is far.")
 
 
 @rule(
