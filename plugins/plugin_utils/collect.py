@@ -14,6 +14,7 @@ import os
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.action import ActionBase
+from ansible.utils.display import Display
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import MalformedRecording, ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci
@@ -56,6 +57,8 @@ class CollectAction(ActionBase):
             arguments["pci"] = on_pci(run, node, reader.manufacturer)
         elif run and reader.takes == "found" and arguments.get("devices") is None:
             arguments.update(found(run, node, reader.manufacturer or arguments.get("manufacturer")))
+        if reader.says:
+            Display().display("%s: %s" % (node, reader.says(dict(arguments, recording=recording_path, check_mode=self._task.check_mode))))
         if recording_path:
             status, answer, reason = replay(reader, recording_path, record, arguments)
         else:

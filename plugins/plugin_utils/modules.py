@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Callable, NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask, cambricon_smlu
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask, cambricon_smlu, probe
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cdi, container_runtime, kernel_log, kubelet, node
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.manufacturer_readers import READERS
@@ -18,6 +18,7 @@ class Reader(NamedTuple):
     sections: tuple[str, ...]  # {manufacturer} stands for the option of that name
     manufacturer: str | None = None
     takes: str | None = None  # what the action plugin hands over out of the run: "pci" or "found" (what <manufacturer>_info found)
+    says: Callable[[dict], str] | None = None  # options of the module -> what it is about to do to the node, told before it runs
 
     def names(self, options):
         return tuple(name.format(manufacturer=options.get("manufacturer")) for name in self.sections)
@@ -37,6 +38,7 @@ MODULES = {
     "accelerator_info": Reader(node.collect, ("host", "pci", "kubelet", "container_runtime", "cdi")),
     "allocation_info": Reader(allocation.answer, ("allocation.{manufacturer}", "paths.{manufacturer}"), takes="found"),
     "cdi_info": Reader(lambda host, options=None: {"cdi": cdi.collect(host, (options or {}).get("directories"))}, ("cdi",)),
+    "container_probe": Reader(probe.answer, ("probes.{manufacturer}",), takes="found", says=probe.statement),
     "container_runtime_info": Reader(container_runtime.collect, ("container_runtime",)),
     "kernel_events": Reader(lambda host, options=None: {"kernel": kernel_log.collect(host, since=(options or {}).get("since"))}, ("kernel",)),
     "kubelet_info": Reader(lambda host, _options=None: {"kubelet": kubelet.collect(host)}, ("kubelet",)),

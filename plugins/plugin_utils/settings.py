@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 
 from ansible.module_utils.parsing.convert_bool import boolean
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.container_command import PULL
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.container_runtime import RUNTIMES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
@@ -52,6 +53,16 @@ def _exit_rule(value):
         raise ValueError(" | ".join(EXIT_RULES))
 
 
+def _pull(value):
+    if value not in PULL:
+        raise ValueError(" | ".join(PULL))
+
+
+def _text(value):
+    if not isinstance(value, str) or value.startswith("-"):
+        raise ValueError("the name of an image")
+
+
 def _engine(value):
     if value not in RUNTIMES:
         raise ValueError(" | ".join(RUNTIMES))
@@ -76,6 +87,11 @@ CHECKS = {
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
     "accelerator_manufacturers": _manufacturers,
+    "accelerator_probe": _bool,
+    "accelerator_probe_deadline": _seconds,
+    "accelerator_probe_image": _text,
+    "accelerator_probe_pull": _pull,
+    "accelerator_probe_seconds": _seconds,
     "accelerator_record": _bool,
     "accelerator_slicing_library_root": _directory,
     "accelerator_strict": _bool,

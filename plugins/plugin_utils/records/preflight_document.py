@@ -251,7 +251,7 @@ def _host(said):
 def _guarded(report, name, data):
     """(rows, note) of a manufacturer whose accelerators are there."""
     parts = [("accelerators." + name, "read", "", data)]
-    for section in ("allocation." + name, "slicing." + name):
+    for section in ("allocation." + name, "slicing." + name, "probes." + name):
         status, reason, part = report.get(section)
         if status not in (None, "read"):
             told = "%s: %s" % (_WHY.get(status, "no answer (%s)" % status), reason)
@@ -265,7 +265,7 @@ def _guarded(report, name, data):
             row = _row(item, labels, name, "%s row %d" % (section, number))
             about = (row["accelerator"], row["capability"], row["mode"])
             seen[about] = seen.get(about, 0) + 1
-            # What the driver answered when it was asked takes the place of what could be said without asking.
+            # What the driver answered when it was asked, and what a container saw, takes the place of what could be said without.
             rows[(*about, seen[about])] = row
         note = _line(part.get("note")) if section.startswith("allocation.") else note
     if not rows and not note:

@@ -21,6 +21,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 CAPABILITIES = {
+    "container-device": "A container sees the accelerator it is given and no other",
     "mig-partitioning": "The driver offers partitions",
     "container-share": "The driver lets containers share a device",
     "cu-mask-topology": "Compute units can be divided",
@@ -48,6 +49,8 @@ _ASKED_OF = {
     "sgpu-mode": ("metax",), "ascend-docker-runtime": ("ascend",), "hccl-ranktable": ("ascend",),
 }  # fmt: skip
 _LEFT_ON = "left ON"  # allocation/ask.py: a driver mode that could not be put back
+_DEVICE, _PROBED = "container-device", ("amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead")
+_NOT_STARTED = "it could not be started"  # allocation/probe_judge.py
 
 
 def _check(capability):
@@ -57,6 +60,8 @@ def _check(capability):
             outcomes = [_outcome(row, name, view.policy.modes) for name in sorted(known) if name not in CAPABILITIES for row in known[name]]
         else:
             outcomes = [_outcome(row, capability, view.policy.modes) for row in known.get(capability, ())]
+        if capability == _DEVICE:
+            outcomes += _not_probed(view)
         if capability == _PANIC:
             outcomes += _panicked(view)
         if capability not in _OWN:
@@ -66,13 +71,19 @@ def _check(capability):
     return rows
 
 
+def _not_probed(view):
+    """Only a container shows what a container sees; nothing else answers for one."""
+    groups = [group for group in view.groups if group.packages and group.manufacturer in _PROBED and "probes.%s" % group.manufacturer not in view.sections]
+    return [not_run("%s: no probe container was started: accelerator_probe is off" % group.manufacturer) for group in groups]
+
+
 def _panicked(view):
     """A manufacturer's module that crashed or hung leaves a section with the reason, and its accelerators unanswered."""
     outcomes = []
     for name in sorted(view.sections):
         part, _dot, manufacturer = name.partition(".")
         envelope, group = view.sections[name], view.group(manufacturer)
-        if part not in ("allocation", "slicing") or envelope.get("status") not in ("failed", "timeout") or group is None:
+        if part not in ("allocation", "slicing", "probes") or envelope.get("status") not in ("failed", "timeout") or group is None:
             continue
         why = "%s of %s ended without an answer, nothing was established: %s" % (part, manufacturer, show(envelope.get("reason") or "no reason given", 200))
         outcomes += [_fault("unnamed", _PANIC, why, ("row", device.id), view.policy.modes) for device in group.packages]
@@ -93,6 +104,8 @@ def _outcome(row, name, modes):
     reason = row.maybe("text", "reason") or detail or "no reason given"
     if depth not in _DEPTH:
         return unknown("depth not understood: %s" % (depth or "none"), subject)
+    if state == "ok" and depth == "simulated" and (detail or "").startswith(_NOT_STARTED):
+        return unknown(detail, subject)
     if state == "ok":
         # A command without evidence is a step that was told and not taken.
         return not_run(reason, subject) if command and not evidence else passed(subject, {"depth": depth})

@@ -279,10 +279,10 @@ class NodeView:
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
 
     def rows(self):
-        """capability -> rows of the three questions. What a driver answered when it was asked (slicing.*) stands for what it said unasked (allocation.*)."""
+        """capability -> rows of the three questions. What was asked (slicing.*) or seen in containers (probes.*) stands for what was only told (allocation.*)."""
         if self._rows is None:
             found = {}
-            for part in ("accelerators.", "allocation.", "slicing."):
+            for part in ("accelerators.", "allocation.", "slicing.", "probes."):
                 for name in sorted(self.sections):
                     if not name.startswith(part) or self.missing(name) is not None:
                         continue
