@@ -279,7 +279,7 @@ class NodeView:
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
 
     def rows(self):
-        """capability -> rows of the three questions. What was asked (slicing.*) or seen in containers (probes.*) stands for what was only told (allocation.*)."""
+        """capability -> rows of the three questions. What was asked (slicing.*) or seen (probes.*) stands for what was only told (allocation.*)."""
         if self._rows is None:
             found = {}
             for part in ("accelerators.", "allocation.", "slicing.", "probes."):
