@@ -44,8 +44,8 @@ def choose(resolved, grant):
     if commands.vendor(engine["cli"], grant) is None:
         engine["cli"] = "docker"
         reason = "%s has no flag that hands over the runtime %s, so the command is written for docker" % (cli, grant["runtime"])
-    if engine["cli"] not in commands.CONTAINERD:
-        engine = {"cli": engine["cli"]}
+    if engine["cli"] != cli and engine["cli"] not in commands.CONTAINERD:
+        engine = {"cli": engine["cli"]}  # containerd's address says nothing to it
     return engine, reason
 
 
