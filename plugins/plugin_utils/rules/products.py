@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
 
 DATA = Path(__file__).parent.parent / "data" / "products.yml"
 
@@ -35,3 +36,70 @@ def has_links(manufacturer, name):
 def has_hidden_switches(manufacturer, name):
     """Whether the product comes on a baseboard whose switches are no functions of the maker on the node's PCI, yet are run by the node."""
     return _first(_table("hidden_switches", "here"), manufacturer, name) is True
+
+
+class Product:
+    """A line of the catalogue: its name, and each fact with where it comes from."""
+
+    __slots__ = ("facts", "name", "sources")
+
+    def __init__(self, name, facts, sources):
+        self.name = name
+        self.facts = {key: value for key, (value, _source) in facts.items()}
+        self.sources = {key: "product catalogue, %s: %s" % (name, sources[source]) for key, (_value, source) in facts.items()}
+
+
+@lru_cache(maxsize=1)
+def catalogue():
+    """[(manufacturer, pattern of the name, PCI device ids, memory from and to, Product)]"""
+    document = yaml.safe_load(DATA.read_text(encoding="utf-8"))
+    return [
+        (
+            entry["manufacturer"],
+            re.compile(entry["name"], re.IGNORECASE),
+            tuple(entry.get("devices", ())),
+            tuple(entry.get("memory_mib", ())),
+            Product(entry["product"], entry["facts"], document["sources"]),
+        )
+        for entry in document["products"]
+    ]
+
+
+@lru_cache(maxsize=1024)
+def find(manufacturer, name, device="", memory_mib=None):
+    """The Product, None when the catalogue does not know it. device: PCI device id, empty when unknown."""
+    for maker, pattern, devices, sizes, product in catalogue():
+        if maker != manufacturer or not pattern.search(name) or (devices and device and device not in devices):
+            continue
+        if sizes and (memory_mib is None or not sizes[0] <= memory_mib <= sizes[1]):
+            continue
+        return product
+    return None
+
+
+_ID = re.compile(r"(?:0x)?([0-9a-f]{4})(?:10de)?\Z")
+
+
+@lru_cache(maxsize=1024)
+def _device_id(text):
+    """Tools print 0x74a1, 233010DE or 0x233010DE; 000010DE and the like is none."""
+    told = _ID.match(text.lower())
+    return told.group(1) if told and told.group(1) != "0000" else ""
+
+
+def of(device):
+    """The Product of a device, by what its tool prints; None when it is not known."""
+    extra, memory = device.data.get("extra"), device.data.get("memory_mib")
+    said = extra.get("pci_device") if extra.__class__ is dict else None
+    number = _device_id(said[:20]) if said.__class__ is str else ""
+    return find(device.manufacturer, device.name, number, memory if memory.__class__ in (int, float) else None)
+
+
+def expected(device, fact):
+    """(value, source) of a fact of the device's product. NoAnswer where the catalogue does not know it."""
+    product = of(device)
+    if product is None:
+        raise NoAnswer("unknown", "%s is not in the product catalogue" % (device.name or "a device without a name"))
+    if fact not in product.facts:
+        raise NoAnswer("not_applicable", "the product catalogue does not say it of %s" % product.name)
+    return product.facts[fact], product.sources[fact]
