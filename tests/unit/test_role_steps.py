@@ -33,7 +33,8 @@ def test_every_role_can_be_run_at_once_with_others(name):
     assert role.problem(TEMPLAR, variables) == ""
     for step in role.steps:
         arguments, seconds = role_steps.asked(step, TEMPLAR, variables)
-        assert arguments["run_directory"] == role.run_directory(TEMPLAR, variables) == "/runs/1" and arguments["deadline"] == 60 < seconds
+        least = 900 if step.module == "container_probe" else 60
+        assert arguments["run_directory"] == role.run_directory(TEMPLAR, variables) == "/runs/1" and arguments["deadline"] == least < seconds
         assert "recording" not in arguments, "an omitted option is no option"
 
 
@@ -53,8 +54,9 @@ def test_conditions_and_what_they_speak_of():
     role, variables = of("ascend", accelerator_profile="acceptance", accelerator_allow_driver_writes=True)
     assert modules(role, variables) == ["ascend_info"], "nothing has answered yet"
     variables["ascend_read"] = {"answered": True}
-    assert modules(role, variables) == ["ascend_info", "allocation_info", "ascend_slicing"]
-    assert modules(role, dict(variables, ascend_allocation="false")) == ["ascend_info", "ascend_slicing"]
+    assert modules(role, variables) == ["ascend_info", "allocation_info", "ascend_slicing", "container_probe"]
+    assert modules(role, dict(variables, ascend_allocation="false", accelerator_probe="false")) == ["ascend_info", "ascend_slicing"]
+    assert modules(role, dict(variables, accelerator_profile="preflight", accelerator_probe=True)) == ["ascend_info", "allocation_info", "container_probe"]
     assert modules(role, dict(variables, accelerator_profile="preflight")) == ["ascend_info", "allocation_info"]
 
 
