@@ -13,11 +13,13 @@ from collections import Counter
 from functools import lru_cache
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean, show
 
 SCHEMA = "fleetproof.accelerator/record/v1"
 _NOTHING = Facts({})
+_LONGEST_WRITTEN = 4000
 _LATER = "no section of this run speaks of it"
 
 
@@ -91,6 +93,7 @@ def facts(view):
     """The facts of one line that a fleet report shows."""
     host = _from(view, "host")
     drivers = [get(group, "driver", "version") for group in view.groups if group.packages or group.state != "not-declared"]
+    written = _written(view)
     return {
         "system": words(_joined([host("system", "vendor"), host("system", "product")])),
         "serial": words(host("system", "serial")),
@@ -102,7 +105,14 @@ def facts(view):
         "memory_mib": words(host("memory", "total_mib")),
         "accelerators": words(accelerators_text(view)),
         "driver": words(drivers[0] if len(drivers) == 1 else _joined(drivers) if drivers else {"unknown": "no accelerator was read"}),
+        **({"written": "; ".join(written)[:_LONGEST_WRITTEN]} if written else {}),
     }
+
+
+def _written(view):
+    """What this run wrote to the node or started on it, a line each."""
+    names = [name for name in view.sections if name.startswith(footprint.PARTS)]
+    return [clean(line, 600) for line in footprint.told({name: view.sections[name].get("data") for name in names})] if names else []
 
 
 def devices(view):
@@ -211,6 +221,7 @@ def body(view, head):
         "baselines": {"collective": {"unknown": _LATER}, "rdma": {"unknown": _LATER}, "storage": {"unknown": _LATER}},
         "representative_training": {"unknown": _LATER},
         "representative_inference": {"unknown": _LATER},
+        "written": _written(view) or {"not_applicable": "nothing was written to this node or started on it"},
         "sections": {name: _filed(view, name) for name in sorted(view.sections)} or {"unknown": view.no_answer()},
     }
     return yaml_text.dump(document), listed

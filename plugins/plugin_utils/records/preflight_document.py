@@ -12,10 +12,12 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.yaml_text import scalar
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
 MANUFACTURERS = ("amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead")  # those of the operator
 HOST_COMMANDS = {"amd": "rocm-smi --showuniqueid", "ascend": "npu-smi info -l", "nvidia": "nvidia-smi -L"}
+SWEEP = "stale-container-sweep"
 STATES = (OK, UNAVAILABLE, NOT_DECLARED) = ("ok", "unavailable", "not-declared")
 DEPTHS = ("declared", "simulated", "measured")
 MODES = ("exclusive", "shared", "sliced", "partitioned", "visibility", "unnamed")
@@ -43,14 +45,17 @@ def document(sections, manufacturers=None, sweep_errors=(), lock=None, stamp="")
     """sections: name -> section, or its envelope. manufacturers: those asked about; those filed are added.
 
     sweep_errors: why probe containers of earlier runs could not be cleared. lock: {"held": bool, "reason": text} when the node's lock was
-    not got. stamp: the time of what nobody read.
+    not got. Both are taken from the sections probes.* too. stamp: the time of what nobody read.
     """
     report = _Report(sections, stamp)
     names = set(MANUFACTURERS if manufacturers is None else manufacturers) | {name.partition(".")[2] for name in report.sections if _GROUP.match(name)}
-    groups = []
+    groups, unswept = [], _swept(sweep_errors) if sweep_errors else report.unswept()
     for name in sorted(names):
-        group = _locked(report, name, lock) if lock else _group(report, name)
-        rows = [_runner_row(one, "stale-container-sweep", _swept(sweep_errors)) for one in report.accelerators(name)] if sweep_errors and not lock else []
+        locked = lock or footprint.lock(report.get("probes." + name)[2])
+        group = _locked(report, name, locked) if locked else _group(report, name)
+        told = {row["accelerator"] for row in group.get("checks", ()) if row["capability"] == SWEEP}
+        missing = [one for one in report.accelerators(name) if one not in told] if unswept and not locked else []
+        rows = [_runner_row(one, SWEEP, unswept) for one in missing]
         if rows:
             note = group.pop("note", None)
             group["checks"] = group.get("checks", []) + rows
@@ -111,6 +116,14 @@ class _Report:
                 if isinstance(told, str) and _TIME.match(told):
                     return told
         return self.stamp
+
+    def unswept(self):
+        """Why the sweep of a section probes.* failed: it concerns every accelerator of the node."""
+        for name in sorted(self.sections):
+            for row in _objects(self.get(name)[2].get("checks")) if name.startswith("probes.") else ():
+                if row.get("capability") == SWEEP and row.get("state") == UNAVAILABLE:
+                    return _line(row.get("reason")) or "no reason given"
+        return ""
 
     def newest(self):
         return max([self.time(name) for name in self.sections], default=self.stamp)

@@ -10,6 +10,8 @@ KINDS = ("lock", "file", "directory", "library", "container", "command", "stale"
 PARTS = ("probes.", "slicing.")
 _KEYS = ("kind", "what", "outcome", "detail")
 _MOST = 500
+_COUNTED = ("container",)
+_WORDS = {"intended": "not done, only told", "failed": "failed", "kept": "stays", "removed": "taken away again", "left": "STILL THERE"}
 
 
 def ended(section):
@@ -61,6 +63,20 @@ def of_node(read):
             entries = ended(read[name])
             found += [(name, entries)] if entries else []
     return found
+
+
+def told(read):
+    """[one line for each thing that was written or started, or would have been]; equal kinds of containers in one line."""
+    lines = []
+    for name, entries in of_node(read):
+        groups = {}
+        for entry in entries:
+            what = "" if entry["kind"] in _COUNTED else entry["what"]
+            groups.setdefault((entry["kind"], what, entry["outcome"], entry["detail"] if entry["outcome"] in ("left", "failed") else ""), []).append(entry)
+        for (kind, what, outcome, detail), same in groups.items():
+            subject = what or "%d" % len(same)
+            lines.append("%s: %s %s: %s%s" % (name, kind.replace("_", " "), subject, _WORDS[outcome], " (%s)" % detail if detail else ""))
+    return lines
 
 
 def lock(section):

@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.footprint import ended
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     NoAnswer,
     expectation,
     found,
     not_applicable,
+    not_run,
     passed,
     rule,
     unknown,
@@ -89,7 +90,7 @@ def left_behind(view, p):
         data = view.sections[name].get("data") if view.missing(name) is None else None
         if data.__class__ is not dict or data.get("writes").__class__ is not list:
             continue
-        stayed = [entry for entry in ended(data) if entry["outcome"] == "left"]
+        stayed = [entry for entry in footprint.ended(data) if entry["outcome"] == "left"]
         for entry in stayed[:8]:
             outcomes.append(
                 found(
@@ -102,3 +103,32 @@ def left_behind(view, p):
         if not stayed:
             outcomes.append(passed(("row", name)))
     return outcomes or not_applicable("nothing was written to the node")
+
+
+@rule(
+    id="node-lock",
+    layer=3,
+    level="warn",
+    title="A run that starts containers can take the lock of its node",
+    reads=(),
+    scope="node",
+    remedy="Run as root, and see that the directory of the finding belongs to root alone and lies on a file system that can be written to.",
+)
+def node_lock(view, p):
+    outcomes = []
+    for name in sorted(view.sections):
+        data = view.sections[name].get("data") if name.startswith("probes.") and view.missing(name) is None else None
+        if data.__class__ is not dict or data.get("lock").__class__ is not dict:
+            continue
+        state, lock = data["lock"].get("state"), footprint.lock(data)
+        reason = show(lock["reason"] or "no reason given", 300) if lock else ""
+        if state == "taken":
+            outcomes.append(passed(("row", name)))
+        elif lock and lock["held"]:
+            outcomes.append(not_run("nothing was started: %s" % reason, ("row", name)))
+        elif lock:
+            expected = expectation("taken", origin="suite: two runs would sweep each other's containers")
+            outcomes.append(found("The lock could not be taken, and no other run holds it: %s" % reason, state, expected, subject=("row", name)))
+        elif state == "withheld":
+            outcomes.append(not_run("nothing was to be started", ("row", name)))
+    return outcomes or not_applicable("no run started a container here")
