@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.container_command import LABEL
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable
 
@@ -30,15 +28,16 @@ def collect(host, options, root=ROOT, operator_lock=OPERATOR_LOCK):
     maker, devices, section["note"] = _detected(manufacturer, options)
     if section["note"]:
         return section
+    # Here, because only a node with an accelerator needs them.
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.probing import Probing
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
+
     machine = grants.Machine(host, devices, options.get("driver"), options.get("slicing_library_root"))
     accelerators = [Simulated(maker, machine, device) for device in maker.accelerators(devices)]
     if not accelerators:
         section["note"] = "none of this manufacturer was detected"
         return section
-    # Here, because only a node with an accelerator needs it.
-    from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.probing import Probing
-    from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
-
     hand = hold.hold(host, CHECK if options.get("check_mode") else "", root, operator_lock)
     probing = Probing(manufacturer, machine, accelerators, hand, options)
     section["engine"] = {key: probing.resolved.get(key) for key in ("cli", "socket", "namespace", "by", "reason")}
@@ -61,6 +60,8 @@ def collect(host, options, root=ROOT, operator_lock=OPERATOR_LOCK):
 def statement(options):
     """What is about to be done, before anything is known of the node."""
     manufacturer, image = options.get("manufacturer"), options.get("image")
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.container_command import LABEL
+
     if options.get("recording"):
         return "probes of %s: a recording answers, nothing is started" % manufacturer
     if options.get("check_mode"):
