@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import base64
 
+from demo_nodes import bare
+
 RECORDED, NOW, BOOTED = "2026-11-30T06:00:00Z", 1796018400, 1796018400 - 273_600
 DEVICES = "/sys/bus/pci/devices"
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
@@ -18,7 +20,7 @@ class Node:
 
     def __init__(self, name, note):
         self.name, self.note = name, note
-        self.host, self.files, self.commands, self.natives = {}, {}, [], {}
+        self.host, self.files, self.commands, self.natives, self.programs = {}, {}, [], {}, {}
         self.functions, self.dev, self.modules, self.log = [], ["console", "kmsg", "null", "shm", "tty", "urandom", "zero"], [], []
 
     def run(self, *argv, **answer):
@@ -69,6 +71,7 @@ class Node:
         self.files[DEVICES] = {"dir": sorted(self.functions)}
         self.files["/dev"] = {"dir": sorted(self.dev)}
         self.files["/dev/shm"] = {"type": "directory"}
+        bare.add(self.files, self.programs)
         for name in self.dev[self.dev.index("zero") + 1 :]:
             self.files.setdefault("/dev/%s" % name, {"device": "char"})
         self.files["/sys/module"] = {"dir": sorted(["acpi", "ext4", "nvme", "pcie_aspm", *self.modules])}
@@ -76,7 +79,7 @@ class Node:
         self.run("journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", "40000", rc=0, stdout=journal)
         return {
             "schema": SCHEMA, "node": self.name, "note": self.note, "recorded": RECORDED, "host": self.host, "files": dict(sorted(self.files.items())),
-            "commands": self.commands, "natives": self.natives,
+            "commands": self.commands, "natives": self.natives, "programs": self.programs,
         }  # fmt: skip
 
 
