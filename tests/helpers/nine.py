@@ -89,8 +89,9 @@ def _path(port, address, number, speed):
     files, above = {}, [part for part in port.split("/")[3:] if part]
     link = {"now": (16, speed), "most": (16, speed)}
     config_space.add(files, above, config_space.space("root_port", acs=["SrcValid"], **link), number % 2, iommu=(2 * number + 1, "identity"))
-    config_space.add(files, [*above, address], config_space.space(**link), number % 2, iommu=(2 * number + 2, "identity"))
-    return {path: entry for path, entry in files.items() if not path.startswith(DEVICES + "/")}
+    files["/sys/devices/%s/vendor" % "/".join(above)] = "0x8086\n"
+    config_space.add(files, [*above, address], config_space.space(**link), number % 2, iommu=(2 * number + 2, "identity"), resource=256 << 30)
+    return files
 
 
 def nvidia(count=2, cards=None, mig=None):
@@ -287,7 +288,7 @@ def recording(*parts, node="nine"):
             made["commands"].append({"argv": [programs[0], *arguments], "stdout": part.matrix(), **({"env": env} if env else {})})
         made["natives"].update(part.natives)
         dev |= set(part.dev)
-        functions += part.addresses
+        functions += [*part.addresses, *("%s:01.0" % address[:7] for address in part.addresses)]
         for name, version in part.modules.items():
             modules.append(name)
             files.update({"/sys/module/%s" % name: {"dir": ["version", "initstate"]}, "/sys/module/%s/version" % name: version + "\n"})

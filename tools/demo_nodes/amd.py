@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from demo_nodes import machine
+from demo_nodes import machine, paths
 
 EPYC = """vendor_id\t: AuthenticAMD
 cpu family\t: 25
@@ -140,6 +140,8 @@ def base(name, number, note, driver=DRIVER):
         place = node.function(path, "0x1002", "0x74a1", "0x120000", "amdgpu", index // 4, ("0x1002", "0x74a1"), "0x00", (16, 16, "32.0 GT/s", "32.0 GT/s"))
         node.files[place + "/drm"] = {"dir": ["card%d" % (index + 1), "renderD%d" % (128 + index)]}
         node.other("0000:%02x:00.0" % (bus + 1), "0x14e4")
+    node.bar_gib = 256
+    node.run("amd-smi", "topology", "--json", rc=0, stdout=paths.amd([bdf(index) for index in range(len(BUSES))]), seconds=1.1)
     node.other("0000:1b:00.0", "0x15b3")
     node.other("0000:00:01.0", "0x1022")
     node.modules.append("amdgpu")

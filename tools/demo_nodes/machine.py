@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 
-from demo_nodes import bare
+from demo_nodes import bare, paths
 
 RECORDED, NOW, BOOTED = "2026-11-30T06:00:00Z", 1796018400, 1796018400 - 273_600
 DEVICES = "/sys/bus/pci/devices"
@@ -21,6 +21,7 @@ class Node:
     def __init__(self, name, note):
         self.name, self.note = name, note
         self.host, self.files, self.commands, self.natives, self.programs = {}, {}, [], {}, {}
+        self.places, self.bar_gib = {}, 128  # address -> (path, link)
         self.functions, self.dev, self.modules, self.log = [], ["console", "kmsg", "null", "shm", "tty", "urandom", "zero"], [], []
 
     def run(self, *argv, **answer):
@@ -36,6 +37,7 @@ class Node:
         address = path[-1]
         base = "%s/%s" % (DEVICES, address)
         self.functions.append(address)
+        self.places[address] = (tuple(path), link)
         self.files[base] = {"link": "../../../devices/%s" % "/".join(path)}
         self.lines(base, vendor=vendor, device=device)
         self.files[base + "/class"] = "%s\n" % pci_class
@@ -49,6 +51,7 @@ class Node:
     def port(self, path, vendor, device, link=None):
         """A bridge on the way to a card."""
         address = path[-1]
+        self.places[address] = (tuple(path), link)
         if address not in self.functions:
             self.functions.append(address)
             self.lines("%s/%s" % (DEVICES, address), vendor=vendor, device=device)
@@ -68,6 +71,7 @@ class Node:
         self.lines("%s/%s" % (DEVICES, address), vendor=vendor)
 
     def document(self):
+        paths.add(self)
         self.files[DEVICES] = {"dir": sorted(self.functions)}
         self.files["/dev"] = {"dir": sorted(self.dev)}
         self.files["/dev/shm"] = {"type": "directory"}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from demo_nodes import machine
+from demo_nodes import machine, paths
 
 XEON = """vendor_id\t: GenuineIntel
 cpu family\t: 6
@@ -333,7 +333,10 @@ def hgx(name, number, note):
         node.port(path[:3], "0x1000", "0xc030")
         node.port(path[:4], "0x1000", "0xc030", (16, 16, "32.0 GT/s", "32.0 GT/s"))
         node.function(path, "0x10de", "0x2330", "0x030200", "nvidia", index // 4, ("0x10de", "0x16c1"), link=(16, 16, "32.0 GT/s", "32.0 GT/s"))
-        node.other("0000:%02x:00.0" % (bus + 1), "0x15b3")
+        beside = [*path[:3], "0000:%02x:01.0" % (bus - 1), "0000:%02x:00.0" % (bus + 1)]
+        node.port(beside[:4], "0x1000", "0xc030", (16, 16, "32.0 GT/s", "32.0 GT/s"))
+        node.function(beside, "0x15b3", "0x1021", "0x020700", "mlx5_core", index // 4, ("0x15b3", "0x0023"), link=(16, 16, "32.0 GT/s", "32.0 GT/s"))
+    node.run("nvidia-smi", "topo", "-m", rc=0, stdout=paths.nvidia(8, "NV18", 4, 8), seconds=0.6)
     for switch in range(4):
         root = "0000:0%d:00.0" % (switch + 4)
         node.port(["pci0000:00", "0000:00:01.0"], "0x8086", "0x1bbf")
@@ -359,6 +362,7 @@ def tray(name, number, note):
         path = ["pci%04x:00" % domain, "%04x:00:00.0" % domain, "%04x:01:00.0" % domain]
         node.port(path[:2], "0x10de", "0x22b1", (16, 16, "32.0 GT/s", "32.0 GT/s"))
         node.function(path, "0x10de", "0x2941", "0x030200", "nvidia", index // 2, ("0x10de", "0x2046"), link=(16, 16, "32.0 GT/s", "32.0 GT/s"))
+    node.run("nvidia-smi", "topo", "-m", rc=0, stdout=paths.nvidia(4, "NV18", 2), seconds=0.4)
     for address in ("0000:01:00.0", "0002:01:00.0", "0010:01:00.0", "0012:01:00.0"):
         node.other(address, "0x15b3")
     _driver(node, GB200, 4)

@@ -18,10 +18,12 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
     kernel,
     kubelet,
     memory,
+    pcie,
     rows,
+    topology,
 )
 
-FILES = (bus, cdi, consistency, container_devices, container_runtime, detection, devices, host, intents, kernel, kubelet, memory, rows)
+FILES = (bus, cdi, consistency, container_devices, container_runtime, detection, devices, host, intents, kernel, kubelet, memory, pcie, rows, topology)
 
 
 def load():

@@ -205,7 +205,7 @@ class Group(Facts):
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
-    __slots__ = ("_at", "_missing", "_pci", "_rows", "answered", "device_gaps", "groups", "node", "packages", "policy", "sections")
+    __slots__ = ("_at", "_missing", "_pci", "_rows", "answered", "derived", "device_gaps", "groups", "node", "packages", "policy", "sections")
 
     def __init__(self, node, sections, policy):
         self.node = node
@@ -214,6 +214,7 @@ class NodeView:
         self.groups = []
         self._pci = self._at = self._rows = None
         self._missing = {}
+        self.derived = {}  # what rules make of the sections once and share
         self.answered = any(e.get("status") == "read" for e in self.sections.values())
         for name in sorted(self.sections):
             if name.startswith("accelerators.") and self.missing(name) is None:
@@ -300,6 +301,7 @@ class NodeView:
         """Let go of the report at once: view, groups and devices hold each other, and a fold makes thousands."""
         for group in self.groups:
             group.devices, group.packages, group.view = [], [], None
+        self.derived.clear()
         self.groups, self.packages, self.sections, self._pci, self._at, self._rows = [], [], {}, None, None, None
 
     def _device_gaps(self):

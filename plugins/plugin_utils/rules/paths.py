@@ -1,0 +1,146 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The paths of a node as rules see them: the sections paths.<manufacturer> of all its manufacturers together, made once a node."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
+
+DATA = Path(__file__).parent.parent / "data" / "pcie.yml"
+ACCELERATOR, RDMA = "accelerator", "rdma"
+DOWNWARD = ("root_port", "downstream_port")
+NUMBERS = (int, float)
+
+
+class Hop:
+    """A link between two functions: the lower one is an end or the upstream port of a switch."""
+
+    __slots__ = ("ends", "lower", "own", "upper")
+
+    def __init__(self, upper, lower):
+        self.upper, self.lower = upper, lower
+        self.ends = []  # below it
+        self.own = None  # the end that it is the own link of
+
+
+class Paths:
+    """ends: of all kinds, each once; functions: address -> what is told of it; gaps: why a part is not known."""
+
+    def __init__(self, view):
+        self.ends, self.functions, self.tools, self.gaps = [], {}, [], []
+        seen = set()
+        for name in sorted(view.sections):
+            if not name.startswith("paths."):
+                continue
+            problem = view.missing(name)
+            if problem:
+                self.gaps.append(problem)
+                continue
+            data = view.sections[name]["data"]
+            self._take(data, name.partition(".")[2], seen)
+        self.hops = None
+
+    def _take(self, data, manufacturer, seen):
+        functions, ends, problems = data.get("functions"), data.get("ends"), data.get("problems")
+        if functions.__class__ is dict:
+            self.functions.update((address, told) for address, told in functions.items() if told.__class__ is dict)
+        for end in ends if ends.__class__ is list else ():
+            if end.__class__ is not dict or end.get("id").__class__ is not str or end.get("address").__class__ is not str:
+                continue
+            ports = end.get("ports")
+            if ports.__class__ is not list or not all(port.__class__ is str for port in ports) or end["address"] in seen:
+                continue
+            seen.add(end["address"])
+            self.ends.append(end)
+        self.gaps += [clean(text) for text in problems if text.__class__ is str] if problems.__class__ is list else ["paths.%s: not understood" % manufacturer]
+        self.tools.append((manufacturer, data.get("tool"), data.get("matrix")))
+
+    def of(self, *kinds):
+        return [end for end in self.ends if end.get("kind") in kinds]
+
+    def links(self):
+        """Every link of the paths once, the uppermost of a path first."""
+        if self.hops is None:
+            made = {}
+            for end in self.ends:
+                chain = [*end["ports"], end["address"]]
+                for position, (upper, lower) in enumerate(zip(chain, chain[1:], strict=False)):
+                    kind = self.type(upper)
+                    # Without its type by its place: below a root port come pairs of a switch's upstream and downstream port.
+                    if kind not in DOWNWARD if kind else position % 2:
+                        continue
+                    hop = made.get(lower)
+                    if hop is None:
+                        hop = made[lower] = Hop(upper, lower)
+                    hop.ends.append(end)
+                    if lower == end["address"]:
+                        hop.own = end
+            self.hops = list(made.values())
+        return self.hops
+
+    def type(self, address):
+        settings = self.functions.get(address, {}).get("settings")
+        kind = settings.get("type") if settings.__class__ is dict else None
+        return kind if kind.__class__ is str else None
+
+    def number(self, address, key):
+        value = self.functions.get(address, {}).get(key)
+        return value if value.__class__ in NUMBERS and 0 < value < 1e9 else None
+
+    def capable(self, hop, key):
+        """What both ends can do, None where one does not say."""
+        upper, lower = self.number(hop.upper, key), self.number(hop.lower, key)
+        return None if upper is None or lower is None else min(upper, lower)
+
+
+def of(view):
+    """The Paths of a node. NoAnswer where there are none."""
+    paths = view.derived.get("paths")
+    if paths is None:
+        paths = view.derived["paths"] = Paths(view)
+    if not paths.tools:
+        if paths.gaps:
+            raise NoAnswer("unknown", paths.gaps[0])
+        if not view.groups and view.device_gaps:
+            raise NoAnswer(view.device_gaps[0].outcome, view.device_gaps[0].reason)
+        raise NoAnswer("unknown", "section paths: not filed")
+    if not paths.ends:
+        raise NoAnswer("unknown", paths.gaps[0] if paths.gaps else "no path was read")
+    return paths
+
+
+def of_bare_metal(view):
+    """The same, where the node is no guest: a guest has the ports that its host makes up."""
+    paths = of(view)
+    try:
+        kind = view.section("host").text("virtualization")
+    except NoAnswer as no:
+        raise NoAnswer("unknown", "whether the node is a guest is not known: %s" % no.reason) from None
+    if kind != "none":
+        raise NoAnswer("not_applicable", "a guest (%s): its ports are made up by its host" % kind)
+    return paths
+
+
+def shown(ends, most=6):
+    """Names of ends for a sentence."""
+    names = [clean(end["id"], 60) for end in ends]
+    return ", ".join(names[:most]) + (" and %d more" % (len(names) - most) if len(names) > most else "")
+
+
+@lru_cache(maxsize=4)
+def _table(name):
+    entries = yaml.safe_load(DATA.read_text(encoding="utf-8"))[name]
+    return [(entry, re.compile(entry.get("name", ""), re.IGNORECASE)) for entry in entries]
+
+
+@lru_cache(maxsize=1024)
+def entry(table, manufacturer, name=""):
+    """The first line of data/pcie.yml that fits, None without one."""
+    return next((line for line, pattern in _table(table) if line["manufacturer"] == manufacturer and pattern.search(name)), None)
