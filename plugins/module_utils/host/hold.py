@@ -14,6 +14,7 @@ import errno
 import fcntl
 import json
 import os
+import shlex
 import signal
 import time
 
@@ -28,6 +29,7 @@ OPERATOR_LOCK = "/var/lib/gpustack/operator/preflight/lock"  # taken too where i
 TAKEN, CONTENDED, UNLOCKABLE, WITHHELD = "taken", "contended", "unlockable", "withheld"
 # how an entry of the journal ended
 INTENDED, FAILED, KEPT, REMOVED, LEFT, OPEN = "intended", "failed", "kept", "removed", "left", "open"
+_LONGEST = 300
 MARKERS = ("etc", "proc", "usr")  # all of them: an empty directory made by mistake may have one
 
 
@@ -75,7 +77,7 @@ class _Intending:
 
     def start(self, argv, kind="command", timeout=None, **more):
         """Starts what changes the node. kind container: it goes away by itself (--rm), else it is the command's own end that counts."""
-        self._note(kind, " ".join(argv), INTENDED)
+        self._note(kind, _line(argv), INTENDED)
         return Command(argv, answers.DENIED, detail=self.withheld)
 
     def start_together(self, argvs, kind="container", timeout=None, limit=None):
@@ -119,7 +121,7 @@ class _Replaying(_Intending):
         return TAKEN
 
     def start(self, argv, kind="command", timeout=None, **more):
-        self._note(kind, " ".join(argv), INTENDED)
+        self._note(kind, _line(argv), INTENDED)
         return self.host.run(argv, timeout, **more)
 
 
@@ -404,7 +406,7 @@ class _Holding(_Intending):
     # -- what is started
 
     def start(self, argv, kind="command", timeout=None, **more):
-        entry = self._note(kind, " ".join(argv))
+        entry = self._note(kind, _line(argv))
         if self._fd is None:
             entry.update(outcome=FAILED, detail=self.withheld or "the lock is not held")
             return Command(argv, answers.DENIED, detail=entry["detail"])
@@ -415,7 +417,7 @@ class _Holding(_Intending):
             return [self.start(argv, kind, timeout, **({} if limit is None else {"limit": limit})) for argv in argvs]
         from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.together import run_together
 
-        entries = [self._note(kind, " ".join(argv)) for argv in argvs]
+        entries = [self._note(kind, _line(argv)) for argv in argvs]
         told = run_together(self._live, argvs, timeout, **({} if limit is None else {"limit": limit}))
         for command in told if hasattr(self.host, "keep") else ():
             self.host.keep(command, command.argv)
@@ -467,3 +469,9 @@ class _Holding(_Intending):
         finally:
             self._let_go()
             self.withheld = "the run has ended"
+
+
+def _line(argv):
+    """A command for the journal; the whole of it stands in the row of its step."""
+    line = shlex.join(argv)
+    return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
