@@ -13,10 +13,17 @@ description:
   - Reads the kernel log of the current boot once, from C(journalctl -k), else from C(dmesg).
   - Keeps only lines that could matter for an accelerator node, such as errors of accelerators, PCI Express, memory, network adapters, drives and the
     kernel itself, and folds equal ones into one event with a count.
+  - The answer has a cursor. Handed back as O(since), it leaves out what was told before, on the same boot of the machine.
   - Nothing is judged on the node. The rules of a run classify the events on the controller, so that an old run can be judged by a newer catalog.
 notes:
   - Reading the kernel log needs root, CAP_SYSLOG, or membership in a group that may read the journal. Where it is not permitted the section says so,
     and its rules are unknown, never passed.
+options:
+  since:
+    description:
+      - The cursor of an earlier answer, RV(sections.kernel.cursor). Only what the kernel said after it is read.
+      - A machine that was started since, or whose log no longer has that line, is read from its boot; RV(sections.kernel.since) says which it was.
+    type: str
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
@@ -28,6 +35,10 @@ EXAMPLES = r"""
 - name: Read the kernel log
   fleetproof.accelerator.kernel_events:
   register: log
+
+- name: Read what the kernel said since
+  fleetproof.accelerator.kernel_events:
+    since: "{{ log.sections.kernel.cursor }}"
 
 - name: Show what was folded
   ansible.builtin.debug:
@@ -51,6 +62,7 @@ sections:
         reason: ""
         boot_time: "2026-11-20T08:00:00Z"
         since: boot
+        cursor: "807529.512000/9d5c0a1b"
         covers_from: "2026-11-20T08:00:00.000Z"
         events:
           - template: "NVRM: Xid (PCI:<pci>): 79, pid=*, name=*, GPU has fallen off the bus."
@@ -75,7 +87,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 
 
 def main():
-    run_info(lambda host: {"kernel": kernel_log.collect(host)})
+    run_info(lambda host, options: {"kernel": kernel_log.collect(host, since=options["since"])}, {"since": {"type": "str"}})
 
 
 if __name__ == "__main__":

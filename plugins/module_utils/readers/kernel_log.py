@@ -1,15 +1,16 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kernel log of this boot: lines that could matter, equal ones folded. Nothing is classified here (docs/node-report.md, section kernel)."""
+"""The kernel log of this boot, or of it what came after a cursor: lines that could matter, equal ones folded. Nothing is classified here."""
 
 from __future__ import annotations
 
 import datetime
-import json
 import re
+import zlib
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import LONGEST, MONTHS, Line, parse
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
 
@@ -17,11 +18,13 @@ NEWEST = 40000  # lines asked of the journal: within the 8 MiB that the door kee
 TEMPLATES = 200  # folded events kept of lines with a strong word
 CHATTY_TEMPLATES = 100  # and of lines that only name a driver and a trouble
 PLACES = 32
-LONGEST = 1000  # characters of a line that are looked at
 TAIL = 150  # of what a long message says last, kept in its sample
+OLDEST = 10000  # lines read from the begin of a boot whose newest lines are all that fits: what was said before a flood
+SETTLED = 300  # seconds after boot from which on a PCI function that appears was attached, not found
 
 # short-monotonic: seconds since boot, so a clock that is set later or runs in local time cannot move an event; systemd 219 has it, short-unix not.
 JOURNAL = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", str(NEWEST)]
+FROM_BOOT = [*JOURNAL[:-1], "+%d" % OLDEST]  # systemd 255
 DMESG_RAW = ["dmesg", "-r"]
 DMESG = ["dmesg"]
 
@@ -34,7 +37,7 @@ STRONG = (
 )  # fmt: skip
 # A line with one of these is kept when it also tells of trouble.
 CHATTY = (
-    "nvrm:", "nvidia", "amdgpu", "[drm", "nvme", "mlx5", "mlx4", "bnxt", "link is down", "link is up", "bond", "xfs (", "ext4-fs", "md/raid", "md:",
+    "nvrm:", "nvidia", "amdgpu", "[drm", "nvme", "mlx5", "mlx4", "bnxt", "ionic", "link is down", "link is up", "bond", "xfs (", "ext4-fs", "md/raid", "md:",
     "pcieport", "pciehp", "habanalabs", "accel ", "neuron", "kl3", "xpu", "ascend", "devdrv", "davinci", "hisi", "devmm", "drv_", "mtgpu", "mthreads",
     "alixpu", "alipci", "cambricon", "cndrv", "metax", "mxcd", "iluvatar", "hydcu", "hycu", "hyttm", "enflame", "gcu", "thermal",
 )  # fmt: skip
@@ -44,25 +47,16 @@ TROUBLE = (
     "read-only", "stuck", "parity", "should not assert", "recover", "definitely", "controller is down", "frozen", "insufficient power", "power state",
     "compromised", "evict", "quiesce", "bad page", "threshold", "degraded", "] tainted", "not present", "not supported", "done with", "page fault",
     "in icn topo", "mismatch", "no firmware", "none of the", "likely needs", "not responding", "miss count", "link active",
+    "limited by", "stalled", "fw down", "not healthy",
     "40f84e00", "8107860",
 )  # fmt: skip
 
-_MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-_KMSG = re.compile(r"(\d{1,5}),\d+,(\d{1,18}),[^;]{0,80};")
-_RAW_PRIORITY = re.compile(r"<(\d{1,4})>")
-_DECODED = re.compile(r"(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) *:(\w+) *: ")
-_SECONDS = re.compile(r"\[? *(\d{1,10}\.\d{1,9})(?: <[ \d.+-]{0,30}>)?\] ?")
-_CALLER = re.compile(r"\[ *[TC]\d{1,8}\] ?")
-_BRACKET_WALL = re.compile(r"\[((?:\w{3} +(?:%s) +\d+ [\d:]{8} \d{4})|(?:\d{4}-\d\d-\d\d[ T][\d:]{8}(?:[.,]\d{1,9})?))\] ?" % _MONTHS)
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?= )")
-_SYSLOG = re.compile(r"(?:%s) +\d{1,2} \d\d:\d\d:\d\d(?= )" % _MONTHS)
-_UNIX = re.compile(r"(\d{9,11}\.\d{1,9})(?= )")
-_TAG = re.compile(r" *(?:[\w.:-]{1,255} )?kernel(?:\[\d+\])?: ?")
-_ELLIPSIS = re.compile(r" *\[\.\.\.\] ")
-_LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
+_CURSOR = re.compile(r"(\d{1,10}\.\d{6})/[0-9a-f]{8}\Z")
 
 # Codes stay in the template: two codes are never one event. NVRM: Xid (PCI:0000:9b:00): 79, …  and  SXid (PCI:0000:05:00.0): 12028, …
 _CODE = re.compile(r"\bS?XID\b ?(?:\([^)]{0,40}\))? ?[:=]? ?(\d{1,6})\b", re.IGNORECASE)
+_NVLINK5 = re.compile(r"\(0x([0-9a-f]{3})[0-9a-f]{5} 0x([0-9a-f]{8})\b")  # the registers of Xid 144 to 150: reason, then error status
+_ATTACHED = "] type 00 class 0x"
 _LABEL = re.compile(r" on (?:any memory|unknown label|[^ (]{1,80}) \(")  # EDAC names the DIMM; its digits are its name
 _AMOUNT = re.compile(r"(?<![\w.])(\d{1,15}) (?:new )?(?:[CU]E|(?:un)?correct(?:able|ed)|deferred)\b")
 _PCI = re.compile(r"(?<![0-9a-fA-F])(?<![0-9a-fA-F]:)([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})(?:\.([0-7]))?(?![0-9a-fA-F])(?!:[0-9a-fA-F]{2}:)")
@@ -73,7 +67,7 @@ _PERSONAL = re.compile(r"\b(pid|name|task|comm|cpuset|oom_memcg|task_memcg|mems_
 _PROCESS = re.compile(r"[Pp]rocess \d+ \([^)]{0,40}\)|[Pp]rocess \d+, UID \d+, \([^)]{0,40}\)")
 _ACTOR = re.compile(r"\A\S{1,80}(?= invoked oom)|\A\S{1,60}\[\d+\](?=: segfault)")
 _CHANGING = re.compile(_PCI.pattern + r"|0x[0-9a-fA-F]+|(?<![A-Za-z0-9])(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{8,64}(?![A-Za-z0-9])|\d+")
-_OWN_START = re.compile(r"\s*(?:\[|<\d|\d{4}-\d\d-\d\d|\d{1,5},\d+,\d+,|\d+\.\d+\]|kern +:|(?:%s) +\d)" % _MONTHS)
+_OWN_START = re.compile(r"\s*(?:\[|<\d|\d{4}-\d\d-\d\d|\d{1,5},\d+,\d+,|\d+\.\d+\]|kern +:|(?:%s) +\d)" % MONTHS)
 _DICTIONARY = re.compile(r" (?:SUBSYSTEM|DEVICE)=")  # second lines of a /dev/kmsg record
 _ESCAPED_NEWLINE = "\\x0a"
 
@@ -84,116 +78,6 @@ def moment(epoch):
         return datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError, TypeError):
         return unknown("not a time: %s" % str(epoch)[:40])
-
-
-class Line:
-    """A parsed line: since (seconds since boot) or wall (epoch) when it tells them, else when (why the time is unknown)."""
-
-    __slots__ = ("priority", "since", "stamped", "text", "wall", "when")
-
-    def __init__(self):
-        self.since = self.wall = self.priority = None
-        self.when = "the line carries no time"
-        self.stamped = False
-        self.text = ""
-
-
-def _iso(found):
-    """Epoch of an ISO time with a zone, None without one."""
-    if not found.group(3):
-        return None
-    zone = "+0000" if found.group(3) == "Z" else found.group(3).replace(":", "")
-    try:
-        moment = datetime.datetime.strptime(found.group(1).replace("T", " ") + zone, "%Y-%m-%d %H:%M:%S%z")
-    except ValueError:
-        return None
-    return moment.timestamp() + float("0." + (found.group(2) or "0"))
-
-
-def _journal_json(raw):
-    """A line of journalctl -o json; None when it is not one."""
-    try:
-        entry = json.loads(raw)
-    except ValueError:
-        return None
-    if not isinstance(entry, dict) or "MESSAGE" not in entry:
-        return None
-    line = Line()
-    message = entry["MESSAGE"]
-    if isinstance(message, list):  # bytes that are not UTF-8
-        message = bytes(b for b in message if isinstance(b, int) and 0 <= b < 256).decode("utf-8", "replace")
-    line.text = " ".join(str(message)[:LONGEST].split())
-    priority = str(entry.get("PRIORITY", ""))
-    line.priority = int(priority) if priority in ("0", "1", "2", "3", "4", "5", "6", "7") else None
-    stamp = str(entry.get("__REALTIME_TIMESTAMP", ""))
-    if stamp.isdigit() and len(stamp) < 19:
-        line.wall, line.stamped = int(stamp) / 1e6, True
-    return line
-
-
-def parse(raw):
-    """Any layout: dmesg (raw, -r, -T, -x, iso), /dev/kmsg records, journal short formats and JSON, syslog, or bare text."""
-    if raw.startswith("{"):
-        line = _journal_json(raw[: 20 * LONGEST])
-        if line is not None:
-            return line
-    raw = raw[:LONGEST].rstrip()
-    line = Line()
-    at = len(raw) - len(raw.lstrip())
-    found = _KMSG.match(raw, at)
-    if found:
-        line.priority, line.since, line.stamped = int(found.group(1)) & 7, int(found.group(2)) / 1e6, True
-        line.text = raw[found.end() :]
-        return line
-    found = _RAW_PRIORITY.match(raw, at)
-    if found:
-        line.priority, at = int(found.group(1)) & 7, found.end()
-    found = _DECODED.match(raw, at)
-    if found:
-        word = found.group(1)
-        line.priority, at = _LEVELS.index(word) if word in _LEVELS else None, found.end()
-    elsewhere = False  # seconds behind a syslog time may be of another boot
-    for _unused in range(4):
-        found = _SECONDS.match(raw, at)
-        if found:
-            line.since, line.stamped, at = (None if elsewhere else float(found.group(1))), True, found.end()
-            continue
-        found = _CALLER.match(raw, at)
-        if found:
-            at = found.end()
-            continue
-        found = _BRACKET_WALL.match(raw, at)
-        if found:
-            line.when, line.stamped, at = "local time without a zone: %s" % found.group(1), True, found.end()
-            continue
-        found = _ISO.match(raw, at)
-        if found:
-            line.wall, line.stamped, at = _iso(found), True, found.end()
-            line.when, elsewhere = "local time without a zone: %s" % found.group(0), True
-            at = _past_tag(raw, at)
-            continue
-        found = _SYSLOG.match(raw, at)
-        if found:
-            line.when, line.stamped, at, elsewhere = "a time without a year: %s" % found.group(0), True, found.end(), True
-            at = _past_tag(raw, at)
-            continue
-        found = _UNIX.match(raw, at)
-        if found:
-            line.wall, line.stamped, at, elsewhere = float(found.group(1)), True, found.end(), True
-            at = _past_tag(raw, at)
-            continue
-        break
-    found = _ELLIPSIS.match(raw, at)
-    if found:
-        at = found.end()
-    line.text = raw[_past_tag(raw, at) :].strip()
-    return line
-
-
-def _past_tag(raw, at):
-    """Behind "host kernel: ", where it stands."""
-    found = _TAG.match(raw, at)
-    return found.end() if found else at + 1 if raw[at : at + 1] == " " else at
 
 
 def _address(found):
@@ -231,7 +115,12 @@ def template(text):
         if start >= at:
             parts += [_blank(text[at:start]), text[start:end]]
             at = end
-    return ("".join(parts) + _blank(text[at:]))[:240], code.group(1) if code else ""
+    key = ("".join(parts) + _blank(text[at:]))[:220]
+    if code is None:
+        return key, ""
+    registers = _NVLINK5.search(text) if len(code.group(1)) == 3 and "144" <= code.group(1) <= "150" else None
+    # The number of the link stands between them, and stays out.
+    return key + (" {%d %s}" % (int(registers.group(1), 16) & 63, registers.group(2)) if registers else ""), code.group(1)
 
 
 def _blank(text):
@@ -293,6 +182,7 @@ class Folder:
                 "addresses": [],
                 "codes": [code] if code else [],
                 "places": {},
+                "last_at": {},
             }
         event["count"] += times
         event["last"] = last
@@ -302,6 +192,7 @@ class Folder:
         for place in everything:
             if place in event["places"] or len(event["places"]) < PLACES:
                 event["places"][place] = event["places"].get(place, 0) + times
+                event["last_at"][place] = last
         if amount is not None:
             so_far = event.setdefault("amount", {"sum": 0, "largest": 0})
             so_far["sum"] += amount * times
@@ -310,6 +201,9 @@ class Folder:
     def finished(self):
         for event in self.events.values():
             event["first"], event["last"] = self.time(event["first"]), self.time(event["last"])
+            at = event.pop("last_at")
+            if len(at) > 1:
+                event["last_at"] = {place: self.time(line) for place, line in at.items()}
         return list(self.events.values())
 
 
@@ -318,6 +212,7 @@ class Interest:
 
     def __init__(self, text, extra=()):
         lowered = text.lower() if '"MESSAGE"' not in text else "\n".join((*STRONG, *CHATTY, *TROUBLE, *extra))  # JSON may hide words in bytes
+        self.attached = _ATTACHED in text
         self.strong = [word for word in (*STRONG, *extra) if word in lowered]
         self.chatty = [word for word in CHATTY if word in lowered]
         self.trouble = [word for word in TROUBLE if word in lowered]
@@ -334,9 +229,21 @@ class Interest:
         return None
 
 
-def fold(text, boot_time=None, extra=()):
-    """(events, lines, dropped, first line) of a log in any layout. extra: more lower-case words that make a line worth keeping."""
-    interest, folder = Interest(text, extra), Folder(boot_time)
+def fold(text, boot_time=None, extra=(), before=""):
+    """(events, lines, dropped, first line) of a log in any layout. extra: more lower-case words that make a line worth keeping.
+
+    before: an older part of the same log; lines between the two were not read.
+    """
+    folder = Folder(boot_time)
+    lines = first = None
+    for part in (before, text):
+        if part or lines is None:
+            read, begin = _fold(part, Interest(part, extra), folder)
+            lines, first = (lines or 0) + read, first or begin
+    return folder.finished(), lines, folder.dropped, first
+
+
+def _fold(text, interest, folder):
     lines, first, held, last, times = 0, None, "", "", 0
     said = None  # the held line behind its time; the same again only counts
     for raw in text.splitlines():
@@ -359,12 +266,15 @@ def fold(text, boot_time=None, extra=()):
         _keep(folder, interest, held, last, times)
         held, last, times, said = raw, raw, 1, tail
     _keep(folder, interest, held, last, times)
-    return folder.finished(), lines, folder.dropped, first
+    return lines, first
 
 
 def _keep(folder, interest, raw, last, times):
     line = parse(raw) if raw.startswith("{") else None
     strong = interest.of(line.text if line else raw)
+    if strong is None and interest.attached and _ATTACHED in raw:
+        line = line or parse(raw)
+        strong = False if line.since is not None and line.since > SETTLED else None
     if strong is not None:
         line = line or parse(raw.replace(_ESCAPED_NEWLINE, " ") if _ESCAPED_NEWLINE in raw else raw)
         folder.add(line, parse(last) if times > 1 else line, times, strong)
@@ -415,8 +325,36 @@ def _read(host):
     return None, "", False, reasons
 
 
-def collect(host, extra=()):
-    """The `kernel` section."""
+def _cursor(line):
+    """A line as time and sum: two boots do not say the same thing in the same microsecond."""
+    return "%.6f/%08x" % (line.since, zlib.crc32(line.text.encode("utf-8", "replace")))
+
+
+def _newest(text):
+    """The cursor of the last line that tells its time."""
+    for raw in reversed(text[-65536:].splitlines()):
+        line = parse(raw)
+        if line.since is not None:
+            return _cursor(line)
+    return unknown("the log tells no time since boot")
+
+
+def _later(text, cursor):
+    """What stands behind the line of a cursor; None when that line is not there: another boot, or it is gone."""
+    seconds = cursor.partition("/")[0] + "]"
+    at = text.find(seconds)
+    while at >= 0:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = parse(text[text.rfind("\n", 0, at) + 1 : end])
+        if line.since is not None and _cursor(line) == cursor:
+            return text[end + 1 :]
+        at = text.find(seconds, end)
+    return None
+
+
+def collect(host, extra=(), since=None):
+    """The `kernel` section. since: the cursor of an earlier reading; what it has seen is left out while the log of this boot still has its line."""
     boot = host.boot_time()
     boot_time = boot.value if boot.ok and isinstance(boot.value, (int, float)) else None
     source, text, complete, reasons = _read(host)
@@ -427,6 +365,7 @@ def collect(host, extra=()):
         "reason": "; ".join(reasons),
         "boot_time": utc(boot_time) if boot_time is not None else unknown(boot.reason),
         "since": "boot",
+        "cursor": unknown("no log was read"),
         "covers_from": unknown("no log was read"),
         "events": [],
         "lines": 0,
@@ -434,11 +373,26 @@ def collect(host, extra=()):
     }
     if source is None:
         return section
-    events, lines, dropped, first = fold(text, boot_time, extra)
+    section["cursor"] = _newest(text)
+    begin, before = None, ""
+    seen = _CURSOR.match(since) if isinstance(since, str) else None
+    later = _later(text, since) if seen else None
+    if later is not None:
+        text, section["since"], begin = later, since, Line()
+        begin.since = float(seen.group(1))
+        if "newest lines were not read" not in "".join(reasons):
+            complete, reasons = True, []
+    elif not complete and source != "dmesg":
+        oldest = host.run(FROM_BOOT, timeout=15)
+        if oldest.succeeded and oldest.stdout.strip():
+            before = _without_headers(oldest.stdout)
+            reasons.append("and the %d oldest ones of this boot" % (before.count("\n") + 1))
+    events, lines, dropped, first = fold(text, boot_time, extra, before)
     section.update(events=events, lines=lines, dropped=dropped)
+    first = begin or first
     section["covers_from"] = Folder(boot_time).time(first) if first is not None else unknown("no line")
     # A ring that wrapped, or a journal that was vacuumed, does not begin with the boot.
-    if first is not None and first.since is not None and first.since > 60:
+    if begin is None and first is not None and first.since is not None and first.since > 60:
         complete = False
         reasons.append("the log begins %d seconds after boot; older lines are gone" % first.since)
     if dropped:
