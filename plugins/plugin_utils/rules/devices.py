@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -106,7 +107,7 @@ def temperature_margin(device, p):
         try:
             if own is None:
                 value = device.number("temperature_c", part)
-                bound = limit if limit is not None else device.number("temperature_c", "limit_%s" % part)
+                bound = limit if limit is not None else _limit(device, "limit_%s" % part)
                 own = bound - value
             observed = device.maybe("number", "temperature_c", part)
         except NoAnswer as no:
@@ -120,6 +121,17 @@ def temperature_margin(device, p):
             text = "%s is %g °C below its limit" % (where, own) if own > 0 else "%s is at or above its limit" % where
             outcomes.append(found(text, observed if observed is not None else own, p.expected("margin"), level=level))
     return outcomes or PASSED
+
+
+def _limit(device, name):
+    """The part's own limit as its tool tells it, else that of its product."""
+    try:
+        return device.number("temperature_c", name)
+    except NoAnswer as no:
+        try:
+            return products.expected(device, name + "_c")[0]
+        except NoAnswer:
+            raise no from None
 
 
 @rule(
@@ -161,10 +173,17 @@ def temperature_outlier(group, p):
     parameters={"lowest": Parameter("number", None, "W", "the part's own default limit, as its tool reports it")},
 )
 def power_limit(device, p):
-    limit = device.number("power_w", "limit")
-    lowest = p.lowest if p.lowest is not None else device.number("power_w", "limit_default")
+    limit, source = device.number("power_w", "limit"), None
+    try:
+        lowest = p.lowest if p.lowest is not None else device.number("power_w", "limit_default")
+    except NoAnswer as no:
+        try:
+            lowest, source = products.expected(device, "power_w")
+        except NoAnswer:
+            raise no from None
     if limit < lowest:
-        return found("Power is limited to %g W" % limit, limit, p.expected("lowest", value=lowest))
+        expected = p.expected("lowest", value=lowest) if source is None else expectation(lowest, "W", source)
+        return found("Power is limited to %g W" % limit, limit, expected)
     return PASSED
 
 
@@ -197,15 +216,22 @@ def persistence(device, p):
             ["hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"],
             "",
             "suite: Azure healthagent: throttle mask 0xE8 is an error",
+            by_manufacturer={
+                "amd": (
+                    ["prochot", "socket_thermal", "vr_thermal", "hbm_thermal"],
+                    "vendor document: amd-smi metric: violation status; the power limit (ppt) is what a part under work reaches",
+                )
+            },
         )
     },
     follows=("temperature-margin",),
 )
 def throttle_hardware(device, p):
     active = ["_".join(reason.lower().split()) for reason in device.texts("throttle", "active")]
-    bad = sorted(set(active) & set(p.reasons))
+    bad = sorted(set(active) & set(p.of("reasons", device.manufacturer)))
     if bad:
-        return found("Clocks are held down: %s" % ", ".join(bad).replace("_", " "), ", ".join(bad), p.expected("reasons", value="none of them"))
+        expected = p.expected("reasons", device.manufacturer, value="none of them")
+        return found("Clocks are held down: %s" % ", ".join(bad).replace("_", " "), ", ".join(bad), expected)
     return PASSED
 
 

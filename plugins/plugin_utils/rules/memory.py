@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
+    NoAnswer,
     Parameter,
     expectation,
     found,
@@ -54,7 +55,9 @@ def ecc_uncorrected(device, p):
 def ecc_enabled(device, p):
     mode = device.word("ecc", "mode")
     if mode in ("disabled", "off"):
-        return found("ECC is off", mode, expectation("enabled", origin="vendor document"))
+        # GeForce cards are delivered with it off.
+        level = "info" if "geforce" in device.name.lower() else None
+        return found("ECC is off", mode, expectation("enabled", origin="vendor document"), level=level)
     return PASSED
 
 
@@ -66,12 +69,37 @@ def ecc_enabled(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Run the vendor's field diagnostics and have the device replaced.",
+    parameters={
+        "uncorrected": Parameter(
+            "int", 4, "errors", "suite: sichek, ml-engineering: more than 4 in a part's life; where the device tells no threshold of its own"
+        )
+    },
 )
 def ecc_sram_threshold(device, p):
-    if device.flag("ecc", "sram_threshold_exceeded"):
+    try:
+        exceeded = device.flag("ecc", "sram_threshold_exceeded")
+    except NoAnswer as no:
+        count = _sram_uncorrected(device)
+        if count is None:
+            raise no
+        if count > p.uncorrected:
+            return found("%d uncorrected SRAM errors in the part's life" % count, count, p.expected("uncorrected"))
+        return PASSED
+    if exceeded:
         origin = "vendor document: NVML nvmlEccSramErrorStatus: bThresholdExceeded"
         return found("The device counts more SRAM errors than its vendor tolerates", True, expectation(False, origin=origin))
     return PASSED
+
+
+def _sram_uncorrected(device):
+    extra = device.data.get("extra")
+    if extra.__class__ is not dict:
+        return None
+    for names in (("sram_uncorrected_aggregate",), ("sram_parity_aggregate", "sram_secded_aggregate")):
+        counts = [extra.get(name) for name in names]
+        if all(count.__class__ is int for count in counts):
+            return sum(counts)
+    return None
 
 
 @rule(
@@ -148,6 +176,14 @@ def retired_pages_pending(device, p):
 )
 def retired_pages(device, p):
     most = p.of("most", device.manufacturer)
+    own = device.data.get("extra")
+    own = own.get("bad_page_threshold") if own.__class__ is dict else None
+    if most is None and own.__class__ is int and own > 0:
+        # AMD's driver knows how many bad pages its part may have.
+        count = device.number("retired_pages", "uncorrected")
+        if count > own:
+            return found("%d memory pages are retired" % count, count, expectation(own, "pages", "vendor document: amd-smi static: bad page threshold"))
+        return PASSED
     if most is None:
         device.fact("retired_pages")
         return not_applicable("no limit of retired pages is known for %s" % device.manufacturer)

@@ -1,0 +1,35 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Facts that only some manufacturers' readers ask for (docs/node-report.md, Device)."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
+
+
+def part(device, group, key=None):
+    """A group of a device, or a key in it. Where the reader does not ask for it the question does not arise: not_applicable."""
+    block = device.data.get(group)
+    if block is None or (key is not None and block.__class__ is dict and key not in block and not ({"unknown", "not_applicable"} & set(block))):
+        raise NoAnswer("not_applicable", "%s: not asked of %s" % (".".join(filter(None, (group, key))), device.manufacturer))
+    return device.fact(group) if key is None else device.fact(group, key)
+
+
+def numbers(device, group, key):
+    """{name: number} of a group's object; NoAnswer when none of them is known."""
+    values = part(device, group, key)
+    if values.__class__ is not dict:
+        raise NoAnswer("unknown", "%s.%s: not an object" % (group, key))
+    known = {name: value for name, value in values.items() if value.__class__ in (int, float)}
+    if not known:
+        raise NoAnswer("unknown", "%s.%s: no number in it" % (group, key))
+    return known
+
+
+def extra(device, key):
+    """A fact that a manufacturer alone has. NoAnswer where its tool told nothing."""
+    values = device.data.get("extra")
+    if values.__class__ is not dict or values.get(key) is None:
+        raise NoAnswer("not_applicable", "%s: not told of this part" % key.replace("_", " "))
+    return device.fact("extra", key)
