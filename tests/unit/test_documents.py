@@ -45,12 +45,12 @@ def judged(tmp_path_factory):
 
 
 def test_every_schema_is_one():
-    assert sorted(p.stem for p in SCHEMAS.glob("*.json")) == [
-        "accelerators", "allocation", "cdi", "container_runtime", "finding", "fleet", "host", "kernel", "kubelet", "outcome", "pci", "record", "run",
-        "section", "slicing",
-    ]  # fmt: skip
+    written = {"fleet", "finding", "outcome", "record", "run", "section", "measurement"}
+    assert written <= {path.stem for path in SCHEMAS.glob("*.json")}
+    report = (SCHEMAS.parent / "node-report.md").read_text(encoding="utf-8")
     for path in SCHEMAS.glob("*.json"):
         assert validator(path.stem).schema["$id"].endswith(path.name)
+        assert path.stem in written or "Section `%s" % path.stem in report, "%s: docs/node-report.md does not tell of it" % path.name
 
 
 def test_what_a_judgement_writes(judged):
@@ -111,3 +111,12 @@ def test_a_key_is_never_left_out():
     section = synthetic.healthy(1)["accelerators.nvidia"]
     del section["devices"][0]["row_remap"]
     assert fits("accelerators", section)
+
+
+def test_a_measurement_is_as_its_schema_says():
+    plain = {"metric": "gemm-bf16", "unit": "TFLOPS", "better": "higher", "samples": [740.5], "subject": {"kind": "package", "id": "nvidia:0"}}
+    plain.update(method={"tool": "acme"}, validity="valid")
+    ends = [{"node": n, "kind": "port", "id": "mlx5_0", "rail": "0"} for n in ("a", "b")]
+    assert fits("measurement", plain) == [] == fits("measurement", dict(plain, subject=ends))
+    for change in ({"better": "more"}, {"samples": []}, {"samples": [0]}, {"method": {}}, {"subject": ends[:1]}):
+        assert fits("measurement", dict(plain, **change)), change

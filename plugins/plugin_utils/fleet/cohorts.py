@@ -13,6 +13,7 @@ from collections import Counter
 from statistics import median
 from typing import NamedTuple
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES, NoAnswer, Outcome, expectation, found, not_applicable, unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
@@ -144,6 +145,8 @@ def compare(rule, cohort, prints, params):
             results.append((node, Outcome(said, value)))
     if not values:
         return results
+    if rule.compare == "measurements":
+        return results + measurements.compare(values, params)
     if len(cohort.nodes) == 1:
         return results + [(node, not_applicable("alone in its cohort: nothing to compare with")) for node in values]
     if len(values) == 1:

@@ -14,7 +14,7 @@ import json
 import marshal
 import os
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities, pairs
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, json_text, regular_file, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
@@ -184,7 +184,7 @@ def _fold(run, roster, plans, profile, judgement, processes):
         pages = pages or renderers()
     pages = pages or renderers()
     formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
-    _compare_all(folded, plans)
+    _compare_all(run, folded, plans)
     listed = _compare(formed, alone, folded, plans)
     fleet, results = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed)
 
@@ -204,12 +204,16 @@ def _fold(run, roster, plans, profile, judgement, processes):
     return fleet
 
 
-def _compare_all(folded, plans):
+def _compare_all(run, folded, plans):
     """Ask the rules of the whole run; what they compare is let go of."""
     for name in sorted({name for one in folded.values() for name in one.prints if RULES[name].scope == "fleet"}):
         prints = {node: one.prints.pop(name) for node, one in folded.items() if name in one.prints}
-        facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
-        for node, outcome in identities.compare(RULES[name], prints, facts, devices):
+        if RULES[name].compare == "pairs":
+            outcomes = pairs.compare(prints, pairs.load(run.path), {node: plans[node][0].params(name) for node in prints})
+        else:
+            facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
+            outcomes = identities.compare(RULES[name], prints, facts, devices)
+        for node, outcome in outcomes:
             _take(folded[node], RULES[name], plans[node][0], outcome)
 
 
@@ -248,7 +252,7 @@ def _take(one, rule, rules, outcome):
     tally[_INDEX[outcome.outcome]] += 1
     one.counts[rule.id] = tuple(tally)
     if outcome.outcome == "found":
-        one.findings.append(engine.finding(rule, rules, one.node, ("node", one.node), outcome))
+        one.findings.append(engine.finding(rule, rules, one.node, outcome.subject or ("node", one.node), outcome))
         engine.explain(one.findings)
     elif outcome.outcome != "passed":
         one.gaps.append((rule.id, outcome.outcome, outcome.reason, 1))

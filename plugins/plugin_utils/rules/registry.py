@@ -118,7 +118,8 @@ def rule(id, layer, level, title, reads, scope, remedy, parameters=None, follows
 
     follows: ids of rules whose finding on the same subject (or node) explains a finding of this one: it is listed as caused by them.
     reads: sections that must have been read ("host", "pci", "kernel", "accelerators"); where one was not, the outcome is unknown.
-    compare: of a cohort rule, "text" (the majority names the odd ones) or "number" (the median, with the parameter tolerance_percent).
+    compare: of a cohort rule, "text" (the majority names the odd ones) "number" (the median, with the parameter
+    tolerance_percent) or "measurements" (fleet/measurements.py); of a fleet rule "text" (fleet/identities.py) or "pairs" (fleet/pairs.py).
     """
 
     def register(check):

@@ -222,6 +222,18 @@ class NodeView:
         self.packages = [d for group in self.groups for d in group.packages]
         self.device_gaps = self._device_gaps()
 
+    def once(self, derive):
+        """derive(self), derived once; a NoAnswer that it raised is raised again."""
+        if derive not in self.derived:
+            try:
+                self.derived[derive] = (derive(self), None)
+            except NoAnswer as no:
+                self.derived[derive] = (None, no)
+        value, problem = self.derived[derive]
+        if problem is not None:
+            raise problem
+        return value
+
     def missing(self, name):
         """Why section name was not read, None when it was."""
         if name not in self._missing:
@@ -301,8 +313,8 @@ class NodeView:
         """Let go of the report at once: view, groups and devices hold each other, and a fold makes thousands."""
         for group in self.groups:
             group.devices, group.packages, group.view = [], [], None
-        self.derived.clear()
-        self.groups, self.packages, self.sections, self._pci, self._at, self._rows = [], [], {}, None, None, None
+        self.groups, self.packages, self.sections, self.derived = [], [], {}, {}
+        self._pci = self._at = self._rows = None
 
     def _device_gaps(self):
         """Outcomes that every rule about devices has besides those of the devices themselves."""

@@ -1,0 +1,128 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Measurements between nodes: the files pairs/*.json of a run, and which node, rail, port or link of them is slow.
+
+A file is {schema: fleetproof.accelerator/pairs/v1, measurements: [a measurement whose subject is a list of two {node, kind, id, rail}]}.
+"""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import statistics
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet.measurements import method
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import json_text, regular_file
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Outcome, expectation, found, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean
+
+SCHEMA = "fleetproof.accelerator/pairs/v1"
+LARGEST_FILE = 256 * 2**20
+ORIGIN = "this run"
+FEWEST = 6  # pairs: with fewer there is no usual value
+
+
+def load(run_path):
+    """({(metric, unit, better, method): [Cell]}, [why a file or measurement cannot be used])."""
+    keys, problems = {}, []
+    folder = run_path / "pairs"
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        try:
+            document = json_text.loads(regular_file.read(path, LARGEST_FILE))
+            if document.__class__ is not dict or document.get("schema") != SCHEMA:
+                raise ValueError("not a %s document" % SCHEMA)
+            entries = Facts(document).objects("measurements")
+        except (OSError, ValueError, RecursionError, NoAnswer) as error:
+            problems.append("%s: %s" % (path.name, error))
+            continue
+        for entry in entries:
+            try:
+                key, cell = _cell(entry)
+            except NoAnswer as no:
+                problems.append("%s: %s" % (path.name, no.reason))
+            else:
+                keys.setdefault(key, []).append(cell)
+    return keys, problems
+
+
+def _cell(entry):
+    if (entry.maybe("word", "validity") or "valid") != "valid":
+        raise NoAnswer("unknown", "a measurement that is not valid: %s" % clean(str(entry.data.get("validity")), 200))
+    better = entry.word("better")
+    ends = [(end.text("node"), end.maybe("text", "rail") or "") for end in entry.objects("subject")]
+    samples = [v for v in entry.list("samples") if (v.__class__ is int or v.__class__ is float) and 0 < v < LARGEST]
+    if better not in (statistics.HIGHER, statistics.LOWER) or len(ends) != 2 or not samples or len(samples) != len(entry.data["samples"]):
+        raise NoAnswer("unknown", "a measurement without two ends, a direction and samples above 0")
+    return (entry.text("metric"), entry.text("unit"), better, method(entry)), statistics.Cell(*ends, statistics.quantile(sorted(samples), 0.5))
+
+
+def compare(prints, given, params):
+    """[(node, Outcome)]. prints: node -> ("value", _) or (outcome, reason); given: what load() gave; params: node -> Params."""
+    keys, problems = given
+    results = [(node, Outcome(said, reason)) for node, (said, reason) in prints.items() if said != "value"]
+    asked = [node for node, (said, _value) in prints.items() if said == "value"]
+    if not keys and not problems:
+        return results + [(node, not_applicable("nothing was measured between nodes in this run")) for node in asked]
+    told = {}
+    for key in sorted(keys):
+        for node, outcome in _judged(key, keys[key], params):
+            told.setdefault(node, []).append(outcome)
+    measured = {end[0] for cells in keys.values() for cell in cells for end in (cell.source, cell.target)}
+    for node in asked:
+        outcomes = told.get(node, [])
+        if problems:
+            outcomes = [*outcomes, unknown("pairs: %s%s" % (clean(problems[0], 200), " and %d more" % (len(problems) - 1) if len(problems) > 1 else ""))]
+        elif not outcomes and node not in measured:
+            outcomes = [unknown("pairs: no measurement of this run names this node")]
+        results += [(node, outcome) for outcome in outcomes or [Outcome("passed")]]
+    return results
+
+
+def _judged(key, cells, params):
+    metric, unit, better, method = key
+    ends = {end[0] for cell in cells for end in (cell.source, cell.target)}
+    if len(cells) < FEWEST:
+        return [(node, not_applicable("%s: %d pairs measured, at least %d have a usual value" % (metric, len(cells), FEWEST))) for node in ends]
+    p = next((params[node] for node in sorted(ends) if node in params), None)
+    if p is None:
+        return []
+    sigmas = statistics.sigmas_for(len(cells), p.sigmas)
+    slow, usual = statistics.slow_parts(cells, better, p.least_percent / 100, sigmas)
+    results = []
+    for one in slow:
+        nodes, subject = _of(one, ends)
+        where = "%.1f %% %s the median of %.4g %s over %d pairs" % (
+            one.loss * 100,
+            "below" if better == statistics.HIGHER else "above",
+            usual.middle,
+            unit,
+            len(cells),
+        )
+        text = "%s: %s %s in %d of %d pairs: %s" % (metric, _name(one), "is slow", one.cells, one.of, where)
+        outcome = found(
+            clean(text, 300),
+            round(one.loss * 100, 2),
+            expectation(round(statistics.bound(usual, p.least_percent / 100, sigmas) * 100, 2), "% loss at most", ORIGIN),
+            level="fail" if one.loss * 100 >= p.fail_percent else "warn",
+            subject=subject,
+            evidence={"method": method, "kind": one.kind, "cells": one.cells, "of": one.of},
+        )
+        results += [(node, outcome) for node in nodes]
+    return results
+
+
+def _of(one, ends):
+    """(nodes that are told, the subject as (kind, id) or a list of two)."""
+    if one.kind == "node":
+        return [one.id], ("node", one.id)
+    if one.kind == "end":
+        return [one.id[0]], ("port", "%s/%s" % one.id)
+    if one.kind == "rail":
+        return sorted(ends), ("rail", one.id)
+    return sorted({end[0] for end in one.id}), [("port" if end[1] else "node", "/".join(filter(None, end))) for end in one.id]
+
+
+def _name(one):
+    if one.kind == "end":
+        return "%s rail %s" % one.id
+    if one.kind == "link":
+        return "the link between %s and %s" % tuple("/".join(filter(None, end)) for end in one.id)
+    return "%s %s" % (one.kind, one.id)
