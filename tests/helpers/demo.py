@@ -57,7 +57,7 @@ def read(recorded):
     """section -> data, as the preflight reads a node: each module by itself, and of the manufacturers those that PCI shows."""
     found = dict(MODULES["accelerator_info"].collect(ReplayHost(recorded)))
     manufacturers = collect.manufacturers(found)
-    for name in ["kernel_events", *(m + "_info" for m in manufacturers)]:
+    for name in ["host_info", *(m + "_info" for m in manufacturers)]:
         found.update(MODULES[name].collect(ReplayHost(recorded)))
     for manufacturer in manufacturers:
         options = dict(collect.of_section(found["accelerators.%s" % manufacturer]), manufacturer=manufacturer)

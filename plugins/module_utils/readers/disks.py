@@ -1,0 +1,111 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Disks and how each is attached, from sysfs; the drives themselves are asked for their health in smart.py."""
+
+from __future__ import annotations
+
+import re
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.hardware import fact, integer
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
+
+BLOCK = "/sys/block"
+NVME = "/sys/class/nvme"
+_CHANNEL = re.compile(r"nvme(\d+)c\d+n(\d+)\Z")  # a path of a multipath namespace, which is seen as nvme0n1
+_KEPT = 64
+
+
+class Disks:
+    """Block devices of sysfs and how each is attached."""
+
+    def __init__(self, host):
+        self.host = host
+        self.controllers, self.spaces = {}, {}
+        listing = host.listdir(NVME)
+        self.problem = None if listing.ok or listing.status == ABSENT else listing.reason
+        for name in sorted(listing.value or ()):
+            base = "%s/%s/" % (NVME, name)
+            self.controllers[name] = {"name": name, "transport": fact(host, base + "transport")}
+            for inner in host.listdir(base).value or ():
+                channel = _CHANNEL.match(inner)
+                if channel or re.match(r"nvme\d+n\d+\Z", inner):
+                    self.spaces.setdefault("nvme%sn%s" % channel.groups() if channel else inner, name)
+
+    def transport(self, disk):
+        """pcie, tcp, rdma, fc, loop for NVMe; iscsi, fc, sas, sata, usb, virtio, rbd, nbd, scsi for others."""
+        if disk.startswith("nvme"):
+            controller = self.controllers.get(self.spaces.get(disk))
+            return controller["transport"] if controller else unknown("%s: no controller shows it" % disk)
+        for word in ("rbd", "nbd", "drbd", "vd", "xvd", "mmcblk", "pmem"):
+            if re.match(word + r"[a-z\d]", disk):
+                return {"vd": "virtio", "xvd": "xen"}.get(word, word)
+        link = self.host.readlink("%s/%s" % (BLOCK, disk))
+        if not link.ok:
+            return unknown(link.reason)
+        for word, name in (("/session", "iscsi"), ("/rport-", "fc"), ("/end_device-", "sas"), ("/ata", "sata"), ("/usb", "usb"), ("/virtio", "virtio")):
+            if word in link.value:
+                return name
+        return "scsi"
+
+    def below(self, name, depth=4):
+        """The disks that a block device lies on, through device mapper and RAID."""
+        slaves = self.host.listdir("%s/%s/slaves" % (BLOCK, name)) if depth else None
+        if slaves is not None and slaves.ok and slaves.value:
+            return sorted({disk for slave in slaves.value[:32] for disk in self.below(self._whole(slave), depth - 1)})
+        return [name]
+
+    def _whole(self, name):
+        link = self.host.readlink("/sys/class/block/" + name)
+        parent = link.value.split("/")[-2] if link.ok and link.value.count("/") > 1 else ""
+        return parent if parent and name.startswith(parent) else name
+
+    def of_mount(self, mount):
+        """Names of the disks below a mount; unknown where it lies on none that is seen."""
+        if not mount["device"].startswith("0:"):
+            link = self.host.readlink("/sys/dev/block/" + mount["device"])
+            if not link.ok:
+                return unknown(link.reason)
+            return self.below(self._whole(link.value.rpartition("/")[2]))
+        if mount["source"].startswith("/dev/"):  # btrfs has a device number of its own
+            name = mount["source"].rpartition("/")[2]
+            return self.below(self._whole(name))
+        return unknown("%s on no block device that is seen" % mount["type"])
+
+    def inventory(self, names):
+        """[{name, transport, size_gb, model, rotational, firmware, state}]; loops, RAID and mapped devices are not disks."""
+        found = []
+        for name in names[:_KEPT]:
+            base = "%s/%s/" % (BLOCK, name)
+            controller = self.spaces.get(name)
+            device = "%s/%s/" % (NVME, controller) if controller else base + "device/"
+            size = fact(self.host, base + "size", lambda text: round(integer(text) * 512 / 1e9, 1))
+            if size == 0:
+                continue
+            one = {
+                "name": name,
+                "transport": self.transport(name),
+                "size_gb": size,
+                "model": fact(self.host, device + "model", lambda t: " ".join(t.split()), "none"),
+            }
+            one["rotational"] = fact(self.host, base + "queue/rotational", lambda text: text == "1")
+            one["firmware"] = fact(self.host, device + ("firmware_rev" if controller else "rev"), lambda t: t[:40], "none")
+            one["state"] = fact(self.host, device + "state", lambda t: t[:40], "none")
+            found.append(one)
+        return found
+
+
+def read(host, names):
+    """{disks, health}."""
+    disks = Disks(host)
+    found = {"disks": disks.inventory(names), "health": not_applicable("no drive that could be asked")}
+    drives = [n for n, c in disks.controllers.items() if c["transport"] == "pcie"]
+    plain = [d["name"] for d in found["disks"] if d["transport"] in ("sata", "sas")]
+    if drives or plain:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import smart  # only where there is a drive
+
+        found["health"] = smart.read(host, drives, plain)
+    elif disks.problem:
+        found["health"] = unknown(disks.problem)
+    return found

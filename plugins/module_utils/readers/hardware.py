@@ -1,0 +1,156 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The section `hardware`: memory modules, processors' settings, error counters, TPM. The BMC is asked in bmc.py."""
+
+from __future__ import annotations
+
+import re
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, is_known, not_applicable, unknown
+
+CPU = "/sys/devices/system/cpu"
+EDAC = "/sys/devices/system/edac/mc"
+SMBIOS = "/sys/firmware/dmi/tables/DMI"
+TPM = "/sys/class/tpm"
+MEASURED = "/sys/kernel/security/tpm0/binary_bios_measurements"
+
+
+def fact(host, path, convert=None, absent=None):
+    """A one-line file as a fact; absent: why the question does not arise where there is no such file."""
+    answer = host.read_line(path)
+    if answer.status == ABSENT and absent is not None:
+        return not_applicable(absent)
+    return from_answer(answer, convert)
+
+
+def integer(text):
+    """int() takes a number of any length, which is garbage."""
+    if not re.match(r"-?[0-9]{1,20}\Z", text):
+        raise ValueError(text)
+    return int(text)
+
+
+def modules(host):
+    answer = host.read_bytes(SMBIOS)
+    if not answer.ok:
+        return not_applicable("no SMBIOS table") if answer.status == ABSENT else unknown(answer.reason)
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import smbios  # only where there is a table
+
+    return smbios.memory(answer.value)
+
+
+def _idle(host):
+    found = []
+    listing = host.listdir(CPU + "/cpu0/cpuidle")
+    if not listing.ok:
+        return not_applicable("no idle states") if listing.status == ABSENT else unknown(listing.reason)
+    for name in sorted((n for n in listing.value if re.match(r"state\d+\Z", n)), key=lambda n: int(n[5:])):
+        base = "%s/cpu0/cpuidle/%s/" % (CPU, name)
+        latency, off = fact(host, base + "latency", integer), fact(host, base + "disable", lambda text: text != "0")
+        found.append({"name": fact(host, base + "name"), "latency_us": latency, "disabled": off})
+    return found
+
+
+def processors(host):
+    """{governors: {name: number}, driver, boost, preference, idle_states, vulnerable: [name], throttled}."""
+    listing = host.listdir(CPU + "/cpufreq")
+    policies = sorted(n for n in listing.value if n.startswith("policy")) if listing.ok else []
+    names = ("governors", "driver", "preference", "boost")
+    if policies:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu_frequency  # only where it is scaled
+
+        facts = cpu_frequency.read(host, policies)
+    elif listing.ok or listing.status == ABSENT:
+        facts = dict.fromkeys(names, not_applicable("no frequency scaling: the firmware or the hypervisor keeps it"))
+    else:
+        facts = dict.fromkeys(names, unknown(listing.reason))
+    facts["idle_driver"] = fact(host, CPU + "/cpuidle/current_driver", None, "no idle driver")
+    facts["idle_states"] = _idle(host)
+    names = host.listdir(CPU + "/vulnerabilities")
+    if names.ok:
+        told = {name: host.read_line("%s/vulnerabilities/%s" % (CPU, name)) for name in sorted(names.value)}
+        facts["vulnerable"] = [name for name, answer in told.items() if answer.ok and answer.value.startswith("Vulnerable")]
+    else:
+        facts["vulnerable"] = not_applicable("kernel without mitigations") if names.status == ABSENT else unknown(names.reason)
+    facts["package_throttles"] = fact(host, CPU + "/cpu0/thermal_throttle/package_throttle_count", integer, "not counted on this processor")
+    return facts
+
+
+def microcode(host):
+    """{version: number of processors}."""
+    answer = host.read_text("/proc/cpuinfo")
+    told = re.findall(r"^microcode\s*: *(\S+)", answer.value, re.M) if answer.ok else []
+    none = not_applicable("this processor tells none") if answer.ok else unknown(answer.reason)
+    return {version: told.count(version) for version in sorted(set(told))[:9]} or none
+
+
+def corrupted(host):
+    """Memory that the kernel took out of use after an error, KiB."""
+    answer = host.read_text("/proc/meminfo")
+    found = re.search(r"^HardwareCorrupted: +(\d{1,15}) kB$", answer.value, re.M) if answer.ok else None
+    return int(found.group(1)) if found else not_applicable("kernel without memory failure handling") if answer.ok else unknown(answer.reason)
+
+
+def memory_errors(host):
+    """{controllers, corrected, uncorrected, seconds, places: [{place, corrected, uncorrected}]} since the driver was loaded; places: those with errors."""
+    listing = host.listdir(EDAC)
+    if not listing.ok and listing.status != ABSENT:
+        return unknown(listing.reason)
+    names = sorted(n for n in listing.value or () if re.match(r"mc\d+\Z", n))
+    if not names:
+        return unknown("no memory controller in %s: its driver is not loaded, or the firmware keeps the counters" % EDAC)
+    total, places, seconds = [0, 0], [], []
+    for name in names:
+        base = "%s/%s/" % (EDAC, name)
+        counts = [fact(host, base + word, integer) for word in ("ce_count", "ue_count")]
+        if not all(map(is_known, counts)):
+            return next(c for c in counts if not is_known(c))
+        seconds.append(fact(host, base + "seconds_since_reset", integer))
+        total = [a + b for a, b in zip(total, counts)]
+        if any(counts):
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import edac_places  # only where there are errors
+
+            places += edac_places.read(host, base, name, counts)
+    known = [s for s in seconds if is_known(s)]
+    return {
+        "controllers": len(names),
+        "corrected": total[0],
+        "uncorrected": total[1],
+        "seconds": max(known) if known else seconds[0],
+        "places": places[:64],
+    }
+
+
+def tpm(host):
+    listing = host.listdir(TPM)
+    names = sorted(n for n in listing.value or () if n.startswith("tpm")) if listing.ok else []
+    if not names:
+        return not_applicable("no TPM") if listing.ok or listing.status == ABSENT else unknown(listing.reason)
+    measured = host.exists(MEASURED)
+    version = fact(host, "%s/%s/tpm_version_major" % (TPM, names[0]), integer)
+    return {"version": version, "measured_boot": measured.value if measured.ok else unknown(measured.reason)}
+
+
+def collect(host, ask_bmc):
+    section = {
+        "memory_modules": modules(host),
+        "processors": processors(host),
+        "memory_errors": memory_errors(host),
+        "corrupted_kib": corrupted(host),
+        "microcode": microcode(host),
+        "tpm": tpm(host),
+    }
+    if not ask_bmc:
+        section.update(dict.fromkeys(("sensors", "event_log"), not_applicable("the BMC is not to be asked")))
+        return section
+    device = host.exists("/dev/ipmi0")
+    if not device.ok or not device.value:
+        reason = unknown("no /dev/ipmi0: no BMC, or its kernel driver is not loaded" if device.ok else device.reason)
+        section.update(sensors=reason, event_log=reason)
+        return section
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc  # only where there is one
+
+    section.update(bmc.read(host))
+    return section

@@ -1,0 +1,132 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The section `services`: units, versions of daemons, names and addresses, reboots, processes that hang. services.py reads NVIDIA's units."""
+
+from __future__ import annotations
+
+import re
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT, TIMEOUT
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown, whole
+
+PROCESSES = ["ps", "-e", "-o", "pid=,stat=,comm="]
+WTMP = "/var/log/wtmp"
+_SECONDS = 5
+_KEPT = 20
+
+
+def units(host):
+    """({unit: {...}} of those that are there, [failed units])."""
+    booted = host.exists("/run/systemd/system")  # sd_booted(3)
+    if not booted.ok or not booted.value:
+        reason = unknown("systemd does not run here" if booted.ok else booted.reason)
+        return reason, reason
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import systemd_units  # only where systemd runs
+
+    return systemd_units.read(host)
+
+
+def versions(host):
+    module = host.exists("/sys/module/nvidia")
+    if not module.ok or not module.value:
+        nothing = not_applicable("NVIDIA's driver is not loaded") if module.ok else unknown(module.reason)
+        return dict.fromkeys(("fabric_manager", "imex"), nothing)
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import nvidia_daemons  # only where its driver is
+
+    return nvidia_daemons.versions(host)
+
+
+def names(host):
+    """{name, hosts_file: [address], dns: [address], servers}: whether the node's own name means the same in both."""
+    uname = host.uname()
+    name = uname.value.get("node") if uname.ok and isinstance(uname.value, dict) else None
+    resolver, hosts = host.read_text("/etc/resolv.conf", 65536), host.read_text("/etc/hosts", 1 << 20)
+    found = {"name": name or unknown(uname.reason), "hosts_file": unknown(hosts.reason), "dns": unknown("the node's name is not known")}
+    rows = [line.split("#")[0].split() for line in hosts.value.splitlines()] if hosts.ok else []
+    if name and hosts.ok:
+        found["hosts_file"] = sorted({row[0] for row in rows if name.lower() in [word.lower() for word in row[1:]]})[:_KEPT]
+    servers = [row[1] for row in map(str.split, (resolver.value or "").splitlines()) if len(row) > 1 and row[0] == "nameserver"]
+    found["servers"] = len(servers) if resolver.ok or resolver.status == ABSENT else unknown(resolver.reason)
+    if name and not servers:
+        found["dns"] = not_applicable("no name server") if resolver.ok or resolver.status == ABSENT else unknown(resolver.reason)
+    elif name and not re.match(r"[\w.-]+\Z", name):
+        found["dns"] = unknown("no host name: %r" % name[:60])
+    elif name:
+        command = host.run(["getent", "-s", "dns", "ahosts", name], timeout=_SECONDS, env={"RES_OPTIONS": "timeout:1 attempts:1"})
+        if command.ok and command.rc in (0, 2) and command.seconds < 1:
+            found["dns"] = sorted({row[0] for row in map(str.split, command.stdout.splitlines()) if row})[:_KEPT]
+        elif (command.ok and command.rc in (0, 2)) or command.status == TIMEOUT:
+            found["dns"] = unknown("the name servers did not answer in time")
+        else:
+            found["dns"] = unknown(command.reason)
+    return found
+
+
+def reboots(host):
+    """{boots: [{at, clean}], crashes: [{what, at}]}. clean: the system before it went down by itself; null for the first one that is known."""
+    found = {"boots": unknown("no record"), "crashes": []}
+    log = host.read_bytes(WTMP, 16 << 20)
+    born = host.stat("/etc/machine-id")
+    since = born.value.get("mtime") if born.ok else None
+    if not log.ok:
+        found["boots"] = unknown(log.reason)
+    elif log.truncated or not isinstance(since, int):
+        found["boots"] = unknown("%s: longer than is read" % WTMP if log.truncated else "when this system was installed is not known: %s" % born.reason)
+    else:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import wtmp  # only where there is one
+
+        found["boots"] = wtmp.boots(log.value, since) or unknown("%s: no boot in it" % WTMP)
+    for directory, wanted in (("/sys/fs/pstore", r"dmesg-"), ("/var/lib/systemd/pstore", r"\d+"), ("/var/crash", r"(?:[\d.]+-)?20\d\d")):
+        listing = host.listdir(directory)
+        if not listing.ok and listing.status != ABSENT:
+            found["crashes"] = unknown(listing.reason)
+            break
+        for name in [n for n in sorted(listing.value or ()) if re.match(wanted, n)][-_KEPT:]:
+            at = host.stat("%s/%s" % (directory, name))
+            when = at.value.get("mtime") if at.ok else None
+            found["crashes"].append({"what": "%s/%s" % (directory, name[:80]), "at": utc(when) if isinstance(when, int) else unknown("no time")})
+    return found
+
+
+def _switches(host, pid):
+    """What counts how often a process gave up the processor by itself: it stands still while the process hangs."""
+    for line in host.read_lines("/proc/%s/status" % pid):
+        if line.startswith("voluntary_ctxt_switches:"):
+            return line.split()[1]
+    return None
+
+
+def processes(host):
+    """First look: (facts, {pid: (command, switches)} of those that cannot be interrupted)."""
+    command = host.run(PROCESSES, timeout=_SECONDS)
+    rows = [line.split(None, 2) for line in command.stdout.splitlines()]
+    rows = [row for row in rows if len(row) == 3 and whole(row[0]) is not None]
+    if not command.succeeded or not rows:
+        reason = unknown(command.reason if not command.succeeded else "ps: not understood")
+        return {"total": reason, "zombies": reason, "zombie_commands": reason, "stuck": reason}, {}
+    zombies = [row[2].replace(" <defunct>", "")[:40] for row in rows if row[1].startswith("Z")]
+    waiting = {row[0]: (row[2][:40], _switches(host, row[0])) for row in [r for r in rows if r[1].startswith("D")][:_KEPT]}
+    counted = {name: zombies.count(name) for name in sorted(set(zombies))[:_KEPT]}
+    return {"total": len(rows), "zombies": len(zombies), "zombie_commands": counted, "stuck": []}, waiting
+
+
+def stuck(host, waiting, started):
+    """Second look at those that waited: [{pid, command}] that have not moved for two seconds or more."""
+    still = {pid: told for pid, told in waiting.items() if told[1] is not None and _switches(host, pid) == told[1]}
+    if not still:
+        return []
+    if host.monotonic() - started < 2:
+        host.run(["sleep", "2"], timeout=3)
+    found = []
+    for pid, (name, switches) in still.items():
+        state = next((line.split()[1] for line in host.read_lines("/proc/%s/status" % pid) if line.startswith("State:")), "")
+        if state == "D" and _switches(host, pid) == switches:
+            found.append({"pid": int(pid), "command": name})
+    return found
+
+
+def collect(host):
+    shown, failed = units(host)
+    return {"units": shown, "failed": failed, "versions": versions(host), "names": names(host), "reboots": reboots(host)}

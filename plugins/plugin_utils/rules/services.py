@@ -1,0 +1,194 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Rules about what runs on the host: services and their versions, names, restarts, processes that hang."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
+    NoAnswer,
+    Parameter,
+    expectation,
+    found,
+    not_applicable,
+    rule,
+    unknown,
+)
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.when import epoch
+
+# Each of them sets the clock; systemd lets two of another origin run side by side.
+_CLOCKS = ("chrony", "chronyd", "ntp", "ntpd", "ntpsec", "openntpd", "systemd-timesyncd")
+_DAEMONS = {"fabric_manager": "nvidia-fabricmanager", "imex": "nvidia-imex"}
+_LOOPBACK = ("127.", "::1")
+_LINK_LOCAL = ("fe80:", "169.254.")
+
+
+def _services(view):
+    return view.section("services")
+
+
+@rule(
+    id="service-failed",
+    layer=1,
+    level="warn",
+    title="No service has failed",
+    reads=("services",),
+    scope="node",
+    remedy="Look at its log (journalctl -u NAME), repair it, or disable what is not used; systemctl reset-failed forgets it.",
+    follows=("fabric-manager",),
+)
+def service_failed(view, p):
+    services = _services(view)
+    failed = services.texts("failed")
+    if not failed:
+        return PASSED
+    known = services.maybe("facts", "units")
+    ours = [name for name in failed if known is not None and name.replace(".service", "") in known.data]
+    # A service that is of no concern to accelerators is told, and no more.
+    text = "%d services have failed: %s" % (len(failed), ", ".join((ours + [n for n in failed if n not in ours])[:8]))
+    return found(text, len(failed), expectation(0, "services", "vendor document: systemctl(1)"), level=None if ours else "info")
+
+
+@rule(
+    id="service-versions",
+    layer=1,
+    level="fail",
+    title="Daemons are of the driver's version",
+    reads=("services", "host"),
+    scope="node",
+    remedy="Install the fabric manager and the IMEX daemon in the driver's version and start them again.",
+    follows=("fabric-manager",),
+)
+def service_versions(view, p):
+    versions, host = _services(view).facts("versions"), view.section("host")
+    driver = host.maybe("text", "modules", "nvidia", "version")
+    state = host.maybe("facts", "services")
+    odd, asked, silent = [], 0, None
+    for name, unit in _DAEMONS.items():
+        # One that is installed and down on purpose serves nobody: a node of its own needs no IMEX daemon.
+        if state is None or state.maybe("word", unit, "active") not in ("active", "activating", "failed"):
+            continue
+        try:
+            version = versions.text(name)
+        except NoAnswer as no:
+            silent = silent or (no.reason if no.outcome == "unknown" else None)
+            continue
+        asked += 1
+        if driver is not None and version != driver:
+            odd.append("%s is %s" % (unit, version))
+    if odd:
+        return found(
+            "%s, the driver is %s" % (", ".join(odd), driver), ", ".join(odd), expectation(driver, origin="vendor document: NVIDIA Fabric Manager User Guide")
+        )
+    if silent or (asked and driver is None):
+        return unknown(silent or "the driver's version is not known")
+    return PASSED if asked else not_applicable("no daemon that must be of the driver's version is in use")
+
+
+@rule(
+    id="time-daemons",
+    layer=1,
+    level="warn",
+    title="One service sets the clock",
+    reads=("services",),
+    scope="node",
+    remedy="Disable all but one.",
+)
+def time_daemons(view, p):
+    units = _services(view).facts("units")
+    active = [name for name in _CLOCKS if name in units.data and units.maybe("text", name, "active") == "active"]
+    if len(active) > 1:
+        return found("%s set the clock side by side" % " and ".join(active), ", ".join(active), expectation(1, "service", "vendor document: chronyd(8)"))
+    return PASSED
+
+
+@rule(
+    id="own-name",
+    layer=1,
+    level="warn",
+    title="The node's name means the same in its hosts file and in DNS",
+    reads=("services",),
+    scope="node",
+    remedy="Correct /etc/hosts or the name servers: jobs that span nodes meet at the address of a name.",
+)
+def own_name(view, p):
+    names = _services(view).facts("names")
+    local = {a for a in names.texts("hosts_file") if not a.startswith(_LINK_LOCAL)}
+    remote = {a for a in names.texts("dns") if not a.startswith((*_LINK_LOCAL, *_LOOPBACK))}
+    outside = {a for a in local if not a.startswith(_LOOPBACK)}
+    wanted = expectation("one address", origin="our choice: torch.distributed, MPI and Ray meet at the address of a node's name")
+    if outside and remote and not outside & remote:
+        text = "%s is %s in /etc/hosts and %s in DNS" % (names.text("name"), ", ".join(sorted(outside)), ", ".join(sorted(remote)))
+        return found(text, text, wanted)
+    if local and not outside and remote:
+        text = "%s is %s in /etc/hosts, and %s for other nodes" % (names.text("name"), ", ".join(sorted(local)), ", ".join(sorted(remote)))
+        return found(text, text, wanted, level="info")
+    return PASSED
+
+
+@rule(
+    id="unexpected-restart",
+    layer=1,
+    level="warn",
+    title="The node did not restart by itself",
+    reads=("services", "host"),
+    scope="node",
+    remedy="Look at the BMC's event log and at what the kernel left (pstore, kdump) for the cause: power, a machine check, a panic.",
+    follows=("memory-uncorrected", "bmc-events"),
+    parameters={"within_days": Parameter("number", 7, "days", "our choice: older restarts had their time to be looked at")},
+)
+def unexpected_restart(view, p):
+    services = _services(view)
+    now = epoch(services.text("timestamp"))
+    reboots = services.facts("reboots")
+    oldest = (now or 0) - p.within_days * 86400
+    crashes = [c.maybe("text", "what") or "?" for c in reboots.objects("crashes") if (epoch(c.maybe("text", "at")) or 0) >= oldest]
+    if crashes:
+        text = "The kernel crashed within %g days: %s" % (p.within_days, ", ".join(crashes[:4]))
+        return found(text, len(crashes), p.expected("within_days", value=0))
+    kind = view.section("host").maybe("text", "virtualization")
+    if kind not in (None, "none"):
+        return not_applicable("a guest (%s): its host may end it" % kind)
+    hard = [b.maybe("text", "at") for b in reboots.objects("boots") if b.maybe("flag", "clean") is False and (epoch(b.maybe("text", "at")) or 0) >= oldest]
+    if hard:
+        text = "%d starts within %g days that no shutdown came before: %s" % (len(hard), p.within_days, ", ".join(hard[-4:]))
+        return found(text, len(hard), p.expected("within_days", value=0))
+    return PASSED
+
+
+@rule(
+    id="processes-stuck",
+    layer=1,
+    level="warn",
+    title="No process hangs in the kernel",
+    reads=("services",),
+    scope="node",
+    remedy="The kernel log says where it hangs; a process that waits for a dead device or mount ends only with a restart.",
+    follows=("device-lost", "kernel-lockups"),
+)
+def processes_stuck(view, p):
+    stuck = _services(view).facts("processes").objects("stuck")
+    if stuck:
+        shown = ", ".join("%s (%s)" % (s.maybe("text", "command") or "?", s.data.get("pid")) for s in stuck[:6])
+        text = "%d processes cannot be ended, and have not moved: %s" % (len(stuck), clean(shown, 200))
+        return found(text, len(stuck), expectation(0, "processes", "vendor document: ps(1), state D"))
+    return PASSED
+
+
+@rule(
+    id="zombies",
+    layer=1,
+    level="info",
+    title="Few processes that nobody waits for",
+    reads=("services",),
+    scope="node",
+    remedy="Restart the parent that does not collect its children; a container needs an init of its own (docker run --init).",
+    parameters={"most": Parameter("int", 100, "processes", "our choice: each holds an id and nothing else")},
+)
+def zombies(view, p):
+    count = _services(view).facts("processes").number("zombies")
+    if count > p.most:
+        return found("%d processes have ended and nobody waits for them" % count, count, p.expected("most"))
+    return PASSED
