@@ -17,6 +17,8 @@ KEPT = 4000  # characters of a container's output that a row keeps
 NOT_STARTED = "it could not be started"  # plugin_utils/rules/rows.py knows these words
 RECORD = "Vgpu device:"
 _NUMBER = re.compile(r"[0-9]+")
+# Of a container that could not be made a client may also tell by 126 or 127, which a dying process may end with as well: then its own words decide.
+_WORDS = {"docker": "docker: Error response from daemon:", "podman": "Error: "}
 _NEVER = (answers.ABSENT, answers.DENIED, answers.IO_ERROR, answers.NOT_RECORDED)
 
 
@@ -42,11 +44,17 @@ def ran(command, cli, begins):
         return Ran(began, "it had not ended after %d s and was ended" % round(command.seconds), command.stdout)
     if command.status == answers.OVERFLOW:
         return Ran(True, "it printed more than is kept and was ended", command.stdout)
-    if command.status in _NEVER or (not began and command.status == answers.OK and command.rc == REFUSED.get(cli)):
+    if command.status in _NEVER or (not began and command.status == answers.OK and _refused(command, cli)):
         return Ran(False, _said(command), command.stdout)
     if command.status != answers.OK:
         return Ran(began, _said(command), command.stdout)
     return Ran(True, "exit %s" % command.rc if command.rc else "", command.stdout)
+
+
+def _refused(command, cli):
+    if command.rc in (126, 127):
+        return any(line.startswith(_WORDS.get(cli, "\0")) for line in command.stderr.splitlines())
+    return command.rc == REFUSED.get(cli)
 
 
 def _said(command):
