@@ -210,7 +210,7 @@ def test_every_rule_of_these_files_has_its_four_kinds_of_cases():
     ],
 )
 def test_partitioning_that_was_declared(change, expected):
-    assert of_first("partition-declared", node(first=change), accelerator_policy_partition_declared_enabled=True)[0] == expected
+    assert of_first("partition-declared", node(first=change), accelerator_policy_partition_declared_on=True)[0] == expected
 
 
 def test_partition_modes_of_amd_that_were_declared():
@@ -220,13 +220,13 @@ def test_partition_modes_of_amd_that_were_declared():
     assert of_first("partition-declared", sections, **dict(modes, accelerator_policy_partition_declared_memory_profile="NPS4"))[0] == "passed"
     # what cannot be partitioned is as whole as was declared
     whole = node(2, "amd", "AMD Instinct MI210", every={"partition": NONE})
-    assert of_first("partition-declared", whole, accelerator_policy_partition_declared_enabled=False)[0] == "passed"
+    assert of_first("partition-declared", whole, accelerator_policy_partition_declared_on=False)[0] == "passed"
 
 
 @pytest.mark.parametrize(("told", "expected"), [(8192, "passed"), (0, "found"), (UNREAD, "unknown"), (None, "not_applicable")])
 def test_confidential_computing_that_was_declared(told, expected):
     change = {"extra": {} if told is None else {"confidential_memory_mib": told}}
-    assert of_first("confidential-declared", node(every=change), accelerator_policy_confidential_declared_enabled=True)[0] == expected
+    assert of_first("confidential-declared", node(every=change), accelerator_policy_confidential_declared_on=True)[0] == expected
 
 
 def test_firmware_of_unlike_cards_is_not_compared():

@@ -328,9 +328,10 @@ def read(host, kernel=None):
         row = _row({word: rows[word].get(index) or problems[word] or unknown("amd-smi %s: no GPU %d" % (word, index)) for word in rows})
         row.update(index=index, links=links.get(str(row["bdf"]).lower()) or problems["xgmi"] or unknown("amd-smi xgmi: no GPU %d" % index))
         if is_known(row["links"]) and is_known(row["links"].get("total")):
-            said = clean(dig(rows["metric"].get(index) or unknown("amd-smi metric: not told"), "xgmi_err"), "xGMI errors")
+            said = dig(rows["metric"].get(index) or problems["metric"], "xgmi_err")
             number = _XGMI_ERRORS.get(str(said).rpartition("XGMI_STATUS_")[2].upper())
-            row["links"] = dict(row["links"], errors={"xgmi_errors": number} if number is not None else said if is_unknown(said) else unknown(str(said)))
+            silent = said if isinstance(said, dict) and is_unknown(said) else unknown("xGMI errors: %.60r" % said)
+            row["links"] = dict(row["links"], errors=silent if number is None else {"xgmi_errors": number})
         row["version"] = driver_version(row["version"], kernel)
         reading.driver.setdefault("version", row["version"])
         reading.rows.append(row)

@@ -83,29 +83,29 @@ def mode_pending(device, p):
     scope="device",
     remedy="Partition the device as the inventory says, or correct the inventory.",
     parameters={
-        "enabled": Parameter("bool", None, "", "not judged unless the site says so: MIG or another partition mode is on"),
+        "on": Parameter("bool", None, "", "not judged unless the site says so: MIG or another partition mode is on"),
         "profile": Parameter("string", None, "", "not judged unless the site says so: compute partition (SPX, CPX)"),
         "memory_profile": Parameter("string", None, "", "not judged unless the site says so: memory partition (NPS1, NPS4)"),
     },
 )
 def partition_declared(device, p):
-    asked = [key for key in ("enabled", "profile", "memory_profile") if getattr(p, key) is not None]
+    asked = [key for key in ("on", "profile", "memory_profile") if getattr(p, key) is not None]
     if not asked:
         return not_applicable("no partitioning is declared for this node")
     for key in asked:
         wanted = getattr(p, key)
         try:
-            said = device.flag("partition", key) if key == "enabled" else device.text("partition", key)
+            said = device.flag("partition", "enabled") if key == "on" else device.text("partition", key)
         except NoAnswer as no:
             # What cannot be partitioned is not partitioned.
-            if key == "enabled" and wanted is False and no.outcome == "not_applicable":
+            if key == "on" and wanted is False and no.outcome == "not_applicable":
                 continue
             if no.outcome == "not_applicable":
                 return found("The device cannot be partitioned: %s" % no.reason, "none", p.expected(key))
             raise
-        if (said.lower() != wanted.lower()) if key != "enabled" else said is not wanted:
-            shown = ("on" if said else "off") if key == "enabled" else said[:40]
-            return found("Partitioning, %s: %s" % (key.replace("_", " "), shown), shown, p.expected(key))
+        if (said.lower() != wanted.lower()) if key != "on" else said is not wanted:
+            shown = ("on" if said else "off") if key == "on" else said[:40]
+            return found("Partitioning: %s" % shown if key == "on" else "The %s is %s" % (key.replace("_", " "), shown), shown, p.expected(key))
     return PASSED
 
 
@@ -117,17 +117,17 @@ def partition_declared(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Set the mode with the vendor's administration tool and reset the device; it must be the same on all devices of a machine.",
-    parameters={"enabled": Parameter("bool", None, "", "not judged unless the site says so")},
+    parameters={"on": Parameter("bool", None, "", "not judged unless the site says so")},
 )
 def confidential_declared(device, p):
-    if p.enabled is None:
+    if p.on is None:
         return not_applicable("confidential computing is not declared for this node")
     protected = told.extra(device, "confidential_memory_mib")
     if protected.__class__ not in (int, float):
         raise NoAnswer("unknown", "protected memory: not a number")
-    if (protected > 0) is not p.enabled:
+    if (protected > 0) is not p.on:
         state = "on" if protected > 0 else "off"
-        return found("Confidential computing is %s" % state, state, p.expected("enabled"))
+        return found("Confidential computing is %s" % state, state, p.expected("on"))
     return PASSED
 
 
