@@ -55,13 +55,36 @@ def _numbered(title, entries, listed):
     return [*lines, ""]
 
 
+def _bits(values):
+    return ", ".join("0x%x" % value for value in values) or "-"
+
+
+def _registers(units):
+    """The NVLink 5 units by what their error status asks for, then the reasons of a lost link."""
+    lines = [_row("Unit of 144 to 150", "Reset the GPU", "See Xid 154", "Watch, then ask", "Nothing"), _row(*["---"] * 5)]
+    for unit, entry in units.items():
+        by = {name: list(entry.get(name, ())) for name in ("reset", "evaluate", "ask", "ignore")}
+        for status, name in entry.get("equal", {}).items():
+            by[name].append(status)
+        always = entry.get("always")
+        lines.append(_row(unit, *("always" if name == always else _bits(values) for name, values in by.items())))
+    link = units["NETIR_LINK_EVT"]
+    lines += ["", _row("Reason of a lost link (bits 20 to 25)", "Where to look", "Level"), _row(*["---"] * 3)]
+    lines += [_row(reason, words, "warn" if reason in link["ignored"] else "fail") for reason, words in link["reasons"].items()]
+    return [*lines, ""]
+
+
 def page():
     listed = yaml.safe_load((DATA / "kernel_events.yml").read_text(encoding="utf-8"))
     worded = yaml.safe_load((DATA / "kernel_messages.yml").read_text(encoding="utf-8"))
     lines = [HEAD]
     lines += _numbered("NVIDIA Xid", listed["xid"], listed)
     lines += [
-        "An NVLink 5 code (144 to 150) that the driver calls Fatal is a fail, Nonfatal a warn. Xid 74 with a fatal error is a fail.",
+        "Source *ours*: the manufacturer lists the code without an action, so no text of his confirms the level; judged by what the message says.",
+        "",
+        "An NVLink 5 code (144 to 150) is a fail when the driver calls it Fatal, else a warn, unless its registers say more. Xid 74: fatal is a fail.",
+        "",
+        *_registers(listed["nvlink5"]),
         "",
         "Xid 154 carries what the GPU needs:",
         "",

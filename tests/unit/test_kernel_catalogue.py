@@ -73,6 +73,8 @@ EXAMPLES = {
     "pcie-inaccessible": "nvidia 0000:41:00.0: Unable to change power state from D3cold to D0, device inaccessible",
     "pcie-slot-down": "pciehp 0000:40:01.0:pcie004: pciehp: Slot(1-2): Link Down",
     "nic-fatal": "mlx5_core 0000:1a:00.0: poll_health:999: device's health compromised - reached miss count",
+    "nic-firmware-dead": "bnxt_en 0000:1a:00.0 ens2f0np0: Firmware not responding, status: 0x8000",
+    "nic-firmware-reset": "ionic 0000:1a:00.0: FW heartbeat stalled at 1846798",
     "nic-timeout": "mlx5_core 0000:1a:00.0 ens1np0: TX timeout detected",
     "nic-power": "mlx5_core 0000:1a:00.0: mlx5_pcie_event:299:(pid 1): Detected insufficient power on the PCIe slot (25W).",
     "nic-hot": "mlx5_core 0000:1a:00.0: Port module event[error]: module 1, Cable error, High Temperature",
@@ -81,6 +83,8 @@ EXAMPLES = {
     "nic-link-down": "mlx5_core 0000:1a:00.0 ens1np0: Link down",
     "nic-link-up": "mlx5_core 0000:1a:00.0 mlx5_0: Port: 1 Link ACTIVE",
     "nic-bond": "bond1: (slave ens1np0): link status definitely down, disabling slave",
+    "pcie-limited": "pci 0000:1a:00.0: 31.504 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x4 link at 0000:16:02.0 (capable of 252 Gb/s)",
+    "pci-attached": "pci 0000:5d:00.0: [10de:2330] type 00 class 0x030200 PCIe Endpoint",
     "nvme-removed": "nvme nvme3: Disabling device after reset failure: -19",
     "nvme-down": "nvme nvme3: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 4 timeout, reset controller",
     "disk-medium": "critical medium error, dev nvme3n1, sector 2048 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2",
@@ -122,7 +126,7 @@ def test_the_reader_keeps_and_the_catalog_knows_each_example(name):
     slow = next(entry["id"] for _has, match, entry in catalog().messages if match(line))
     assert slow == name, "a text of has is not in every message that match takes"
     entry = next(e for _has, _match, e in catalog().messages if e["id"] == name)
-    kept = events(line)
+    kept = events("[ 9000.500000] " + line)
     if entry["level"] != kernel_catalogue.QUIET or entry.get("role"):
         assert len(kept) == 1, "the reader drops it"
         assert classify(kept[0]).code == name

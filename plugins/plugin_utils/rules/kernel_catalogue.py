@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import nvlink5
 
 DATA = Path(__file__).parent.parent / "data"
 DOMAINS = ("accelerator", "pcie", "memory", "nic", "storage", "lockup", "limits", "thermal")
@@ -29,7 +30,6 @@ _SXID = re.compile(r"nvidia-nvswitch\d+: SXid \(PCI:[0-9a-fA-F]{1,8}:[0-9a-fA-F:
 _PPU = re.compile(r".{0,40}\balixpu\b.{0,200}?\bxid\b ?(?:\([^)]{0,40}\))? ?[:=]? ?(\d{1,6})(?!\d)", re.IGNORECASE)
 _NUMBERED = (("xid", _XID), ("sxid", _SXID), ("ppu", _PPU))
 _RECOVERY = re.compile(r"GPU recovery action changed from 0x[0-9a-f]+ \([^)]*\) to (0x[0-9a-f]+) \(([^)]*)\)")
-_NVLINK5 = re.compile(r"\b(Nonfatal|Fatal)\b")
 # Drivers without a published list: their complaints are shown, never judged.
 _UNLISTED = re.compile(
     r"(?:\[?(ascend|drv_\w+|devdrv\w*|davinci|hisi\w*|devmm\w*)|\[?(mtgpu|mthreads)|\[?(cambricon|cndrv)\w*|\[?(metax|mxcd)|\[?(iluvatar)"
@@ -44,6 +44,7 @@ class Catalog(NamedTuple):
     actions: dict
     recovery: dict
     sources: dict
+    nvlink5: dict
     messages: list  # (texts one of which a message must have, match, entry): the texts are there because they are fast
 
 
@@ -71,7 +72,7 @@ def catalog():
             for code in spread(entry["code"]):
                 codes[kind][code] = entry
     messages = [(tuple(entry["has"]), re.compile(entry["match"]).match, entry) for entry in worded["messages"]]
-    return Catalog(codes, listed["actions"], listed["recovery_actions"], dict(listed["sources"], **worded["sources"]), messages)
+    return Catalog(codes, listed["actions"], listed["recovery_actions"], dict(listed["sources"], **worded["sources"]), listed["nvlink5"], messages)
 
 
 class Event(NamedTuple):
@@ -93,6 +94,7 @@ class Event(NamedTuple):
     last: object
     sample: str
     role: str
+    last_at: dict  # place -> time of the last one there, where there are several places
 
     @property
     def title(self):
@@ -130,6 +132,7 @@ def classify(event, manufacturers=None):
         "last": event.get("last"),
         "sample": sample,
         "role": "",
+        "last_at": event["last_at"] if event.get("last_at").__class__ is dict else {},
     }
     found = _numbered(sample, facts) or _worded(sample, event, facts) or _unlisted(sample, facts)
     if found is None:
@@ -174,12 +177,11 @@ def _decoded(entry, rest, level, action, summary):
     """What the text of an Xid adds to its number."""
     known = catalog()
     if entry["action"] == "WORKFLOW_NVLINK5_ERR":
-        word = _NVLINK5.search(rest)
-        if word is None:
+        decoded = nvlink5.decode(known.nvlink5, rest)
+        if decoded is None:
             return "warn", action, summary
-        if word.group(1) == "Fatal":
-            return "fail", known.actions["RESET_GPU"]["words"], summary + "; fatal"
-        return "warn", "watch the link", summary + "; not fatal"
+        level, action, told = decoded
+        return level, known.actions[action]["words"] if action in known.actions else action, "%s; %s" % (summary, told)
     if entry["action"] == "WORKFLOW_NVLINK_ERR" and "fatal error" in rest:
         return "fail", known.actions["RESET_GPU"]["words"], summary + "; fatal"
     if entry["action"] == "XID_154":
@@ -264,7 +266,37 @@ def assess(events, manufacturers=None, boot_time=None):
     roles = {}
     for event in classified:
         roles.setdefault(event.role, []).append(event)
+    attached = _attached(roles.get("attached", ()))
+    if attached:
+        classified = [_of_an_earlier_part(event, attached) for event in classified]
+        roles = {}
+        for event in classified:
+            roles.setdefault(event.role, []).append(event)
     return [event for event in (_together(e, roles, classified) for e in classified) if event is not None]
+
+
+def _attached(events):
+    """PCI address -> when a part was last attached there while the machine ran."""
+    found = {}
+    for event in events:
+        for place in event.places:
+            at = event.last_at.get(place, event.last)
+            if at.__class__ is str and at > found.get(place, ""):
+                found[place] = at
+    return found
+
+
+def _of_an_earlier_part(event, attached):
+    """An event without the places where another part was attached since; when none is left it condemns nothing."""
+    if event.severity not in ("warn", "fail", COUNTED):
+        return event
+    gone = {p for p in event.places if later(attached.get(p), event.last_at.get(p, event.last))}
+    if not gone:
+        return event
+    if len(gone) == len(event.places):
+        return event._replace(severity="info", summary=event.summary + "; a part was attached there since", action="no action", role="")
+    left = {p: n for p, n in event.places.items() if p not in gone}
+    return event._replace(places=left, count=max(sum(left.values()), 1))
 
 
 def _same_place(one, other):
