@@ -9,6 +9,7 @@ GROUP = "accelerator_nodes"
 PREFIX = "accelerator_policy_"
 EXPECTED = "accelerator_expected_"
 JUDGED = ("accelerator_expected_count", "accelerator_expected_model", "accelerator_cohort", "accelerator_modes", "accelerator_profile", "accelerator_profiles")
+VERSION = "accelerator_version_"
 FILED = (*JUDGED, "accelerator_manufacturers")  # what the document of a node must know, too
 
 
@@ -34,7 +35,7 @@ def memberships(groups, roster):
 
 def judges(name):
     """Whether a variable is one of those that judge; misspelt ones too, so that they can be told."""
-    return name.startswith((PREFIX, EXPECTED)) or name in FILED
+    return name.startswith((PREFIX, EXPECTED, VERSION)) or name in FILED
 
 
 def variables(raw, template, wanted=judges):

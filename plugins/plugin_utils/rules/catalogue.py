@@ -30,6 +30,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
     settings,
     storage,
     topology,
+    versions,
 )
 
 FILES = (
@@ -57,6 +58,7 @@ FILES = (
     settings,
     storage,
     topology,
+    versions,
 )
 
 

@@ -7,6 +7,7 @@
     accelerator_policy_<rule with underscores>_level: info | warn | fail
     accelerator_policy_<rule with underscores>_<parameter>
     accelerator_expected_count, accelerator_expected_model, accelerator_cohort, accelerator_modes, accelerator_profile, accelerator_profiles
+    accelerator_version_matrix, accelerator_version_matrix_<line>: matrix.py
 
 Values arrive as YAML or as text (AWX surveys, -e name=value): "true" and true are equal. An empty text or null is "not set".
 """
@@ -17,7 +18,7 @@ import difflib
 import json
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.registry import MANUFACTURERS
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, matrix, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, RULES, Parameter
 
 PREFIX = "accelerator_policy_"
@@ -77,6 +78,7 @@ class Policy:
         self.modes = expectations.get("modes") or []
         self.profile = expectations.get("profile") or ""
         self.profiles = expectations.get("profiles") or {}
+        self.matrix = expectations.get("matrix") or ()  # lines of matrix.py
         self._params = {}
         self.plans = {}  # of engine.py: what to ask under a profile, made once
 
@@ -140,6 +142,8 @@ def parse(variables):
             expectations[key] = check(value)
         except ValueError as error:
             problems.append("%s: found %s, allowed: %s" % (name, _show(value), error))
+    expectations["matrix"], wrong = matrix.check(variables)
+    problems += wrong
     if expectations.get("profile"):
         try:
             profiles.find(expectations["profile"], expectations.get("profiles"))

@@ -1,0 +1,64 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What vendors say of versions that belong together, from data/compatibility.yml."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import matrix
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
+
+DATA = Path(__file__).parent.parent / "data" / "compatibility.yml"
+FACTS = {"driver": ("driver", "version"), "runtime": ("driver", "runtime_version")}
+
+
+@lru_cache(maxsize=1)
+def _tables():
+    return {maker: tuple(_line(line) for line in lines) for maker, lines in yaml.safe_load(DATA.read_text(encoding="utf-8")).items()}
+
+
+def _line(line):
+    told = dict(line, needs_text=", ".join("%s %s" % (fact, " or ".join(ranges)) for fact, ranges in line["needs"].items()))
+    for part in ("when", "needs"):
+        told[part] = {fact: re.compile(value) if fact == "model" else [matrix.bounds_of(text) for text in value] for fact, value in line[part].items()}
+    return told
+
+
+def of(manufacturer):
+    """The lines of a manufacturer, () where there is no data."""
+    return _tables().get(manufacturer, ())
+
+
+@lru_cache(maxsize=4096)
+def _within(version, ranges):
+    return any(matrix.in_range(version, bounds) for bounds in ranges)
+
+
+def judge(line, group):
+    """(good | bad | unknown | skip, what the node has or why it is not known) of one line."""
+    seen = []
+    for part in ("when", "needs"):
+        for fact, ranges in line[part].items():
+            if fact == "model":
+                if not any(ranges.search(device.name) for device in group.packages):
+                    return "skip", ""
+                continue
+            try:
+                version = group.text(*FACTS[fact])
+            except NoAnswer as no:
+                return "unknown", "%s: %s version: %s" % (group.manufacturer, fact, no.reason)
+            seen.append("%s %s" % (fact, version))
+            if _within(version, tuple(ranges)):
+                continue
+            if part == "when":
+                return "skip", ""
+            told = "%s, and %s is needed" % (" with ".join(reversed(seen)), line["needs_text"])
+            if line["outside"] == "bad":
+                return "bad", told
+            return "unknown", "%s: %s: not among what was tested (%s)" % (group.manufacturer, " with ".join(reversed(seen)), line["source"])
+    return "good", ""

@@ -1,0 +1,221 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The frozen version matrix of a site, and what vendors say of versions that belong together."""
+
+from __future__ import annotations
+
+import pytest
+import synthetic
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import compatibility, engine, matrix, policy, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
+
+DRIVER = "accelerators.nvidia.driver.version"
+
+
+@pytest.fixture
+def sections():
+    return synthetic.healthy()
+
+
+def asked(rule, sections, **variables):
+    view = NodeView("n1", synthetic.envelopes(sections), policy.parse(variables))
+    return engine.outcomes(RULES[rule], view, view.policy.params(rule))
+
+
+def lines(sections, **given):
+    told = asked("version-matrix", sections, accelerator_version_matrix=given)
+    return {subject[1]: (outcome.outcome, outcome.level, outcome.summary or outcome.reason) for subject, outcome in told}
+
+
+def problems(**variables):
+    with pytest.raises(policy.PolicyError) as caught:
+        policy.parse(variables)
+    return caught.value.problems
+
+
+@pytest.mark.parametrize(
+    ("pin", "good", "bad"),
+    [
+        ({"exact": "580.95.05"}, True, {"exact": "580.95"}),
+        ({"range": ">=580.65.06,<581"}, True, {"range": ">=580.95.06"}),
+        ({"range": "==580.95.5"}, True, {"range": "!=580.95.05"}),
+        ({"range": "<=580.95.05"}, True, {"range": ">580.95.05"}),
+        ({"one_of": ["570.133.20", "580.95.05"]}, True, {"one_of": ["570.133.20"]}),
+        ({"glob": "580.*"}, True, {"glob": "570.*"}),
+    ],
+)
+def test_pins(sections, pin, good, bad):
+    assert lines(sections, driver=dict(pin, select=DRIVER))["driver"][0] == "passed"
+    outcome, level, summary = lines(sections, driver=dict(bad, select=DRIVER))["driver"]
+    assert (outcome, level) == ("found", None) and summary.startswith("driver is 580.95.05, allowed: ")
+
+
+def test_each_line_has_its_own_outcome_and_level(sections):
+    told = lines(
+        sections,
+        driver={"select": DRIVER, "exact": "1", "level": "warn"},
+        vbios={"select": "accelerators.nvidia.devices[].firmware.vbios", "glob": "96.*"},
+        persistence={"select": "accelerators.nvidia.devices[].persistence", "exact": True},
+        memory={"select": "accelerators.nvidia.devices[0].memory_mib", "exact": 81559},
+        nowhere={"select": "host.no_such_key", "exact": "1"},
+        group={"select": "host.kernel", "exact": "1"},
+        other={"select": "accelerators.amd.driver.version", "exact": "1"},
+        broken={"select": "sum(host.kernel.release)", "exact": "1"},
+    )
+    assert {name: outcome for name, (outcome, _level, _text) in told.items()} == {
+        "driver": "found", "vbios": "passed", "persistence": "passed", "memory": "passed", "nowhere": "unknown", "group": "unknown", "other": "not_applicable",
+        "broken": "unknown",
+    }  # fmt: skip
+    assert told["driver"][1] == "warn"
+    assert told["nowhere"][2] == "nowhere: host.no_such_key selects nothing"
+
+
+def test_a_value_that_is_not_known_is_never_right(sections):
+    sections["accelerators.nvidia"]["driver"]["version"] = unknown("nvidia-smi: timeout")
+    assert lines(sections, driver={"select": DRIVER, "glob": "*"})["driver"] == ("unknown", None, "driver: nvidia-smi: timeout")
+    sections["accelerators.nvidia"]["driver"]["version"] = not_applicable("no driver")
+    assert lines(sections, driver={"select": DRIVER, "glob": "*"})["driver"][0] == "not_applicable"
+    sections["accelerators.nvidia"]["devices"][3]["firmware"]["vbios"] = unknown("not told")
+    assert lines(sections, vbios={"select": "accelerators.nvidia.devices[].firmware.vbios", "glob": "*"})["vbios"][0] == "unknown"
+
+
+def test_without_a_matrix_nothing_arises(sections):
+    assert [outcome.outcome for _subject, outcome in asked("version-matrix", sections)] == ["not_applicable"]
+    assert [outcome.outcome for _subject, outcome in asked("cohort-version-matrix", sections)] == ["not_applicable"]
+
+
+def test_a_line_of_its_own_variable_stands_over_the_dictionary(sections):
+    whole = {"a": {"select": DRIVER, "exact": "1"}, "b": {"select": DRIVER, "exact": "1"}}
+    given = {"accelerator_version_matrix": whole, "accelerator_version_matrix_a": '{"select": "%s", "exact": "580.95.05"}' % DRIVER}
+    told = asked("version-matrix", sections, accelerator_version_matrix_b="", **given)
+    assert [(subject, outcome.outcome) for subject, outcome in told] == [(("version", "a"), "passed")]
+    assert all(map(roster.judges, given))
+
+
+def test_what_is_not_pinned_is_compared_in_the_cohort():
+    prints, params = {}, {}
+    for node, release in (("n1", "6.8.0-88"), ("n2", "6.8.0-88"), ("n3", "6.8.0-79")):
+        made = synthetic.healthy()
+        made["host"]["kernel"]["release"] = release
+        given = policy.parse({"accelerator_version_matrix": {"kernel": {"select": "host.kernel.release"}}})
+        view = NodeView(node, synthetic.envelopes(made), given)
+        prints[node], params[node] = ("value", RULES["cohort-version-matrix"].check(view, None)), given.params("cohort-version-matrix")
+    told = dict(cohorts.compare(RULES["cohort-version-matrix"], cohorts.Cohort("c", ("n1", "n2", "n3"), ""), prints, params))
+    assert {node: outcome.outcome for node, outcome in told.items()} == {"n1": "passed", "n2": "passed", "n3": "found"}
+    assert "kernel 6.8.0-79, where 2 of 3 nodes have kernel 6.8.0-88" in told["n3"].summary
+
+
+def test_errors_name_variable_key_what_was_found_and_what_is_allowed():
+    given = {
+        "a": {"select": "host.[", "range": "6"},
+        "b": 5,
+        "c": {"select": "x", "exact": "1", "glob": "*", "rnage": "1"},
+        "d": {"exact": True},
+        "e": {"select": "x", "level": "bad", "one_of": []},
+        "f g": {"select": "x"},
+    }
+    told = problems(accelerator_version_matrix=given, accelerator_version_matrx={}, accelerator_policy_version_matrix_level="loud")
+    parts = (
+        "accelerator_version_matrix.a.select: found host.[, allowed: a JMESPath selection: ",
+        "accelerator_version_matrix.a.range: found 6, allowed: bounds with commas between, such as >=580.65.06,<581",
+        "accelerator_version_matrix.b: found 5, allowed: a dictionary with select and at most one of exact, range, one_of, glob",
+        "accelerator_version_matrix.c.rnage: no such key; the nearest is range",
+        "accelerator_version_matrix.c: found exact and glob, allowed: one of them",
+        "accelerator_version_matrix.d.select: found None, allowed: a JMESPath selection into the node report",
+        "accelerator_version_matrix.e.one_of: found [], allowed: a list of texts",
+        "accelerator_version_matrix.e.level: found bad, allowed: info | warn | fail",
+        "accelerator_version_matrix.f g: found f g, allowed: a name of letters",
+        "accelerator_version_matrx: no such variable; the nearest is accelerator_version_matrix",
+        "accelerator_policy_version_matrix_level: found 'loud', allowed: info | warn | fail",
+    )
+    assert len(told) == len(parts)
+    assert [part for part in parts if not any(text.startswith(part) for text in told)] == []
+    assert problems(accelerator_version_matrix=[1]) == ["accelerator_version_matrix: found [1], allowed: a dictionary of name: line"]
+
+
+@pytest.mark.parametrize(
+    ("lower", "higher"),
+    [("1.9", "1.10"), ("580", "580.0.1"), ("8.0.rc1", "8.0"), ("8.0.RC1", "8.0.RC2"), ("6.8.0-79-generic", "6.8.0-88-generic"), ("24.1.rc3", "25.0")],
+)
+def test_order_of_versions(lower, higher):
+    assert matrix.in_range(lower, (("<", higher),)) and matrix.in_range(higher, ((">", lower),))
+    assert not matrix.in_range(higher, (("<=", lower),))
+
+
+def test_equal_versions():
+    for one, other in (("6.8.0-88-generic", "6.8.0-88"), ("580", "580.0"), ("96.00.74", "96.0.74")):
+        assert matrix.in_range(one, (("==", other),)), (one, other)
+
+
+# -- what vendors say --------------------------------------------------------------------------------------------------
+
+
+def compatible(sections, **driver):
+    sections["accelerators.nvidia"]["driver"].update(driver)
+    return [(outcome.outcome, outcome.level, outcome.summary or outcome.reason) for _subject, outcome in asked("version-compatibility", sections)]
+
+
+def test_a_combination_that_is_listed(sections):
+    assert compatible(sections, version="580.95.05", runtime_version="13.0") == [("passed", None, "")]
+
+
+def test_a_combination_that_is_ruled_out(sections):
+    ((outcome, level, text),) = compatible(sections, version="570.133.20", runtime_version="13.0")
+    assert (outcome, level) == ("found", "fail") and text == "driver 570.133.20 with runtime 13.0, and driver >=580 is needed"
+
+
+def test_what_is_outside_of_the_data_is_not_known(sections):
+    assert compatible(sections, version="580.95.05", runtime_version="99.0")[0] == ("unknown", None, "nvidia: outside of the data")
+    assert compatible(sections, version="580.95.05", runtime_version=unknown("not told"))[0][0] == "unknown"
+    sections = synthetic.healthy()
+    sections["accelerators.metax"] = dict(sections.pop("accelerators.nvidia"), manufacturer="metax")
+    assert next(outcome.reason for _s, outcome in asked("version-compatibility", sections) if outcome.outcome == "unknown").startswith(
+        "metax: no vendor document"
+    )
+
+
+def test_without_an_accelerator_it_does_not_arise():
+    sections = synthetic.healthy()
+    sections["accelerators.nvidia"].update(devices=[], detection=dict(sections["accelerators.nvidia"]["detection"], state="not-declared", reason="none"))
+    assert {outcome.outcome for _s, outcome in asked("version-compatibility", sections)} <= {"not_applicable", "unknown"}
+
+
+class Group:
+    def __init__(self, manufacturer, driver, runtime, model=""):
+        self.manufacturer, self.told = manufacturer, {("driver", "version"): driver, ("driver", "runtime_version"): runtime}
+        self.packages = [type("Device", (), {"name": model})()]
+
+    def text(self, *path):
+        return self.told[path]
+
+
+@pytest.mark.parametrize(
+    ("group", "verdicts"),
+    [
+        (Group("amd", "6.10.5", "6.3.1"), {"good"}),
+        (Group("amd", "6.10.5", "7.0.0"), {"unknown"}),
+        (Group("amd", "6.12.12", "6.4.0"), set()),
+        (Group("amd", "30.30.2", "7.2.1"), {"good"}),
+        (Group("ascend", "25.2.0", "8.5.0", "910B3"), {"good"}),
+        (Group("ascend", "24.1.0", "8.5.0", "910B3"), {"unknown", "good"}),
+        (Group("ascend", "23.0.5", "8.0.0", "910B3"), {"bad"}),
+        (Group("ascend", "23.0.5", "8.0.0", "310P3"), set()),
+    ],
+)
+def test_lines(group, verdicts):
+    assert {compatibility.judge(line, group)[0] for line in compatibility.of(group.manufacturer)} - {"skip"} == verdicts
+
+
+def test_every_line_of_the_data_has_its_source():
+    for lines_of in compatibility._tables().values():
+        for line in lines_of:
+            assert line["source"] and line["needs"] and line["outside"] in ("bad", "unknown")
+
+
+def test_the_matrix_is_required():
+    assert "version-matrix" in profiles.find("preflight").required
