@@ -11,10 +11,12 @@ from __future__ import annotations
 import csv
 import json
 import re
+import struct
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, pci, time_sync
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc as management
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, pci, rasdaemon, smart, smbios, time_sync
 
 INDEX = "INDEX-nvidia-host.tsv"
 FUNCTION = re.compile(r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .*?\[([0-9a-f]{4})\]: .*\[([0-9a-f]{4}):([0-9a-f]{4})\](?: \(rev ([0-9a-f]{2})\))?")
@@ -176,6 +178,96 @@ def bmc(version):
     return check
 
 
+def smbios_of(text):
+    """The table that dmidecode printed, as far as a memory module is read."""
+    table = b""
+    for block in text.split("\n\n"):
+        lines = [line.strip() for line in block.splitlines()]
+        if "Memory Device" not in lines:
+            continue
+        told = dict(line.split(": ", 1) for line in lines if ": " in line)
+        names = [told.get(key, "") for key in ("Locator", "Bank Locator", "Manufacturer", "Part Number")]
+
+        def number(key, told=told):
+            digits = told[key].split()[0]
+            return int(digits) if digits.isdigit() else None
+
+        body = bytearray(0x28)
+        size = number("Size") or 0
+        struct.pack_into("<BBH", body, 0, 17, len(body), 1)
+        struct.pack_into("<HHH", body, 0x08, number("Total Width") or 0xFFFF, number("Data Width") or 0xFFFF, size)
+        body[0x10], body[0x11], body[0x12], body[0x17], body[0x1A] = 1, 2, {"DDR4": 0x1A}[told["Type"]], 3, 4
+        struct.pack_into("<H", body, 0x15, number("Speed") or 0)
+        struct.pack_into("<H", body, 0x20, number("Configured Memory Speed") or 0)
+        table += bytes(body) + b"\0".join(name.encode() or b" " for name in names) + b"\0\0"
+    return table
+
+
+def four_of_24_modules(text):
+    facts = smbios.memory(smbios_of(text))
+    assert (facts["slots"], facts["populated"], facts["installed_mib"], len(facts["empty"])) == (24, 4, 65536, 20)
+    (kind,) = facts["modules"]
+    assert (kind["size_mib"], kind["type"], kind["speed_mts"], kind["manufacturer"], kind["ecc"], kind["count"]) == (16384, "DDR4", 2133, "Hynix", True, 4)
+
+
+def power_supply_lost(text):
+    facts = management.free_sensors(text)
+    assert {(s["name"], s["state"]) for s in facts["bad"]} == {("PWR_PSU0", "cr"), ("REDUNDANCY_PSU", "nc"), ("REDUNDANCY_PSU", "cr")}
+
+
+def well_sensors(text):
+    facts = management.sensors(text)
+    assert facts["count"] == len(text.splitlines()) and facts["bad"] == []
+
+
+def deasserted(text):
+    facts = management.events(text)
+    assert [(e["event"], e["asserted"], e["last"]) for e in facts["events"]] == [
+        ("Upper Non-critical going high", True, "2022-12-24T13:58:36"),
+        ("Bus Fatal Error", False, "2023-01-18T14:49:30"),
+    ]
+
+
+def a_well_drive(text):
+    facts = smart.parse_nvme(text)
+    assert (facts["critical_warning"], facts["temperature_c"], facts["percent_used"], facts["media_errors"]) == (0, 37, 2, 0)
+    assert (facts["spare_percent"], facts["spare_threshold_percent"], facts["power_on_hours"], facts["implausible"]) == (100, 5, 4974, False)
+
+
+def good_by_smartctl(text):
+    facts = smart.parse_smartctl(text)
+    assert (facts["passed"], facts["critical_warning"], facts["temperature_c"], facts["percent_used"], facts["media_errors"]) == (True, 0, 42, 0, 0)
+    assert (facts["power_on_hours"], facts["implausible"]) == (5699, False)
+
+
+def a_log_that_was_lost(text):
+    facts = smart.parse_smartctl(text)
+    assert (facts["passed"], facts["critical_warning"], facts["implausible"]) == (True, 0, True)
+
+
+def a_log_that_is_refused(text):
+    missing = {"argv": ["nvme", "smart-log", "-o", "json", "/dev/nvme0"], "missing": True}
+    told = {"argv": ["smartctl", "--json", "-H", "-A", "-n", "standby", "/dev/nvme0"], "rc": 4, "stdout": text}
+    (drive,) = smart.read(replay({}, [missing, told]), ["nvme0"], [])
+    assert drive["refused"] is True and "Read NVMe SMART/Health Information failed" in drive["problem"]
+
+
+def record_of_an_arm_server(text):
+    facts = rasdaemon.parse(text)
+    assert facts["memory"] == [{"kind": "uncorrected", "module": "SOCKET 1 CHANNEL 1 DIMM 0 DIMM1", "count": 1}]
+    assert facts["others"][0] == {"source": "PCIe AER events", "what": "Uncorrected (Non-Fatal) errors: Completion Timeout", "count": 2}
+    assert [(o["source"], o["count"]) for o in facts["others"][1:]] == [("ARM processor events", 1)] * 8
+
+
+def record_of_machine_checks(text):
+    others = [{"source": "MCE records", "what": "Uncorrected, software containable error.", "count": 3}]
+    assert rasdaemon.parse(text) == {"memory": [], "others": others}
+
+
+def record_without_a_module(text):
+    assert rasdaemon.parse(text)["memory"] == [{"kind": "corrected", "module": "unknown memory", "count": 1}]
+
+
 READ = {
     "pci/lspci-nn-2xa100-vm-unsupported.txt": two_a100,
     "pci/lspci-nn-4xh100-sxm5-vm.txt": four_h100,
@@ -194,6 +286,17 @@ READ = {
     "host/meminfo-dgx-spark-gb10.txt": spark_memory,
     "host/sysfs-dmi-id-dgx-spark.json": spark_dmi,
     "host/sysfs-numa-p9-gpu-numanodes.json": power9_nodes,
+    "host/dmidecode-lenovo-24dimm.txt": four_of_24_modules,
+    "host/ipmi-sensors-csv-psu-redundancy-lost.txt": power_supply_lost,
+    "host/ipmitool-sdr-hp.txt": well_sensors,
+    "host/ipmitool-sel-elist-deasserted.txt": deasserted,
+    "host/nvme-smart-log-2.3.json": a_well_drive,
+    "host/smartctl-jx-nvme-smart-good.json": good_by_smartctl,
+    "host/smartctl-jx-nvme-smart-bad.json": a_log_that_was_lost,
+    "host/smartctl-jx-nvme-smart-missing.json": a_log_that_is_refused,
+    "host/ras-mc-ctl-summary-arm-errors.txt": record_of_an_arm_server,
+    "host/ras-mc-ctl-summary-mce-only.txt": record_of_machine_checks,
+    "host/ras-mc-ctl-summary-unknown-memory.txt": record_without_a_module,
 }
 
 # Not read yet: the command or file that would be asked, or where we read the same fact instead.
@@ -205,39 +308,28 @@ NOT_READ = {
     "pci/lspci-vvv-downgraded-mixed.txt": "links of functions that are no accelerators",
     "pci/lspci-vvv-h100-gpu.txt": "lspci -vvv; the link is read from sysfs",
     "pci/lspci-vvv-nvswitch.txt": "lspci -vvv; the link is read from sysfs",
-    "host/df-P-T-long-device.txt": "df",
-    "host/dmidecode-lenovo-24dimm.txt": "dmidecode (memory modules)",
-    "host/edac-util-v-no-errors.txt": "edac-util",
-    "host/ipmi-sensors-csv-psu-redundancy-lost.txt": "ipmi-sensors",
-    "host/ipmitool-lan-print-dell-dhcp.txt": "ipmitool lan print",
-    "host/ipmitool-lan-print.txt": "ipmitool lan print",
-    "host/ipmitool-sdr-hp.txt": "ipmitool sdr",
-    "host/ipmitool-sel-elist-deasserted.txt": "ipmitool sel elist",
-    "host/lsblk-J-1.json": "lsblk",
-    "host/lsblk-J-3.json": "lsblk",
-    "host/lsblk-J-5.json": "lsblk",
-    "host/lsblk-J-ironlib-odd-spaces.json": "lsblk",
-    "host/lsblk-P-3.txt": "lsblk",
+    "host/df-P-T-long-device.txt": "df; room is asked of the file system, mounts of /proc/self/mountinfo",
+    "host/edac-util-v-no-errors.txt": "edac-util; read from /sys/devices/system/edac",
+    "host/ipmitool-lan-print-dell-dhcp.txt": "ipmitool lan print; how the BMC is reached is no concern of the node",
+    "host/ipmitool-lan-print.txt": "ipmitool lan print; how the BMC is reached is no concern of the node",
+    "host/lsblk-J-1.json": "lsblk; read from /sys/block",
+    "host/lsblk-J-3.json": "lsblk; read from /sys/block",
+    "host/lsblk-J-5.json": "lsblk; read from /sys/block",
+    "host/lsblk-J-ironlib-odd-spaces.json": "lsblk; read from /sys/block",
+    "host/lsblk-P-3.txt": "lsblk; read from /sys/block",
     "host/lscpu-aarch64.txt": "lscpu; read from /sys/devices/system/cpu",
     "host/lscpu-epyc7302p-8numa.txt": "lscpu; read from /sys/devices/system/cpu",
     "host/lscpu-epyc7451.txt": "lscpu; read from /sys/devices/system/cpu",
     "host/lscpu-ppc64le.txt": "lscpu; read from /sys/devices/system/cpu",
-    "host/modinfo-dkms-nvidia-535-vs-595-leftovers.txt": "modinfo (the module on disk, not the loaded one)",
+    "host/modinfo-dkms-nvidia-535-vs-595-leftovers.txt": "modinfo as a whole; its version alone is asked",
     "host/mokutil-sb-disabled.txt": "mokutil; read from the EFI variable",
     "host/mokutil-sb-enabled.txt": "mokutil; read from the EFI variable",
     "host/numactl-H-gh200-9nodes.txt": "numactl; read from /sys/devices/system/node",
     "host/numactl-H-vm-1node.txt": "numactl; read from /sys/devices/system/node",
     "host/numactl-not-installed.txt": "numactl; read from /sys/devices/system/node",
-    "host/nvme-list-2.3.json": "nvme list",
-    "host/nvme-list-empty.json": "nvme list",
-    "host/nvme-smart-log-2.3.json": "nvme smart-log",
-    "host/ras-mc-ctl-summary-arm-errors.txt": "ras-mc-ctl",
-    "host/ras-mc-ctl-summary-mce-only.txt": "ras-mc-ctl",
-    "host/ras-mc-ctl-summary-unknown-memory.txt": "ras-mc-ctl",
-    "host/smartctl-jx-nvme-smart-bad.json": "smartctl",
-    "host/smartctl-jx-nvme-smart-good.json": "smartctl",
-    "host/smartctl-jx-nvme-smart-missing.json": "smartctl",
-    "host/smartctl-nvme-text.txt": "smartctl",
+    "host/nvme-list-2.3.json": "nvme list; read from /sys/class/nvme",
+    "host/nvme-list-empty.json": "nvme list; read from /sys/class/nvme",
+    "host/smartctl-nvme-text.txt": "smartctl without --json; it is asked for JSON",
     "host/ulimit-a-memlock-33009433.txt": "ulimit; the module asks the kernel for its own limits",
     "host/ulimit-a-memlock-64.txt": "ulimit; the module asks the kernel for its own limits",
     "host/ulimit-a-memlock-8192.txt": "ulimit; the module asks the kernel for its own limits",

@@ -12,7 +12,7 @@ import json
 import struct
 import time
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc, hardware, nvidia_daemons, settings, systemd_units
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc, hardware, nvidia_daemons, rasdaemon, settings, systemd_units
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import node_services as services
 
 RELEASE = "6.8.0-79-generic"
@@ -95,6 +95,7 @@ def commands():
         "dns": _text(["getent", "-s", "dns", "ahosts", "gpu-h01"], "10.20.0.11      STREAM gpu-h01\n", env={"RES_OPTIONS": "timeout:1 attempts:1"}),
         "modinfo": _text(["modinfo", "-F", "version", "nvidia"], DRIVER + "\n"),
         "events": _text(bmc.EVENTS, "   1 | 01/05/2024 | 10:00:00 | Event Logging Disabled #0x10 | Log area reset/cleared | Asserted\n"),
+        "ras": _text(rasdaemon.SUMMARY, "No Memory errors.\n\nNo PCIe AER errors.\n\nNo MCE errors.\n"),
         "sensors": _text(bmc.SENSORS, sensors),
         **{"nvme%d" % n: _text(["nvme", "smart-log", "-o", "json", "/dev/nvme%d" % n], json.dumps(SMART)) for n in range(8)},
         "sda": _text(["smartctl", "--json", "-H", "-A", "-n", "standby", "/dev/sda"], json.dumps(SATA)),
@@ -134,6 +135,7 @@ def files():
         hardware.TPM: {"dir": ["tpm0"]},
         hardware.TPM + "/tpm0/tpm_version_major": "2\n",
         hardware.MEASURED: {"exists": True},
+        hardware.RAS: {"exists": True},
         "/dev/ipmi0": {"device": "char"},
         settings.HUGE: {"dir": ["hugepages-2048kB", "hugepages-1048576kB"]},
         "/sys/kernel/mm/transparent_hugepage/defrag": "always defer defer+madvise [madvise] never\n",

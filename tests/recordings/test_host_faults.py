@@ -20,6 +20,7 @@ from host_samples import DRIVER, NEXT, RELEASE, module, smbios, wtmp
 OPTIONS = {"kv_cache_path": "/data", "directories": ["/data"]}
 MC0 = hardware.EDAC + "/mc0/"
 MINE = (
+    "recorded-errors",
     "memory-uncorrected", "memory-corrected", "memory-offline", "memory-modules", "memory-installed", "cpu-microcode", "cpu-governor", "cpu-mitigations",
     "bmc-sensors", "bmc-events", "kv-cache-path", "file-system-writable", "file-system-errors", "disk-room", "shared-memory", "drive-health", "drive-wear",
     "drive-log", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
@@ -68,6 +69,7 @@ def test_a_healthy_server_has_nothing_and_every_rule_has_an_answer():
 
 SDR = "PSU1 Status      | 0x00              | cr\nFan 2            | 900 RPM           | nc\n"
 SEL = "   1 | 11/29/2026 | 09:00:00 | Memory #0x53 | Uncorrectable ECC | Asserted\n"
+RECORD = "Memory controller events summary:\n\t%s on DIMM Label(s): 'CPU0 DIMM 3' location: 0:3:-1:-1 errors: 2\n\nNo MCE errors.\n"
 DKMS = "/var/lib/dkms/nvidia/%s" % DRIVER
 BLOCK = "/sys/block/"
 RAID = {
@@ -78,6 +80,8 @@ FAULTS = {
     "uncorrected memory error": ({MC0 + "ue_count": "1\n", MC0 + "dimm0/dimm_ue_count": "1\n"}, {}, {"memory-uncorrected": "fail"}),
     "many corrected": ({MC0 + "ce_count": "700\n", MC0 + "dimm0/dimm_ce_count": "700\n"}, {}, {"memory-corrected": "warn"}),
     "few corrected": ({MC0 + "ce_count": "3\n"}, {}, {"memory-corrected": "info"}),
+    "an old error in the record": ({}, {"ras": {"stdout": RECORD % "Uncorrected"}}, {"recorded-errors": "warn"}),
+    "a corrected error in the record": ({}, {"ras": {"stdout": RECORD % "Corrected"}}, {"recorded-errors": "info"}),
     "a module of another size": (
         {"/sys/firmware/dmi/tables/DMI": smbios([*(module(n) for n in range(15)), module(15, 32768)])},
         {},

@@ -13,6 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 NEWEST = 200
 SENSORS = ["ipmitool", "sdr"]
 EVENTS = ["ipmitool", "sel", "list", "last", str(NEWEST)]
+FREE = ["ipmi-sensors", "--comma-separated-output", "--no-header-output"]  # FreeIPMI, where ipmitool is not
 _SECONDS = 15
 _WELL = ("ok", "ns")  # ns: not specified, so no reading; ipmitool(1), sdr
 _WHEN = re.compile(r"(\d\d)/(\d\d)/(\d{2,4})\Z")
@@ -35,6 +36,21 @@ def sensors(text):
         if cells[2] not in _WELL and len(bad) < _KEPT:
             bad.append({"name": cells[0][:60], "value": cells[1][:60], "state": cells[2][:20]})
     return {"count": count, "bad": bad} if count else unknown("ipmitool sdr: no sensor")
+
+
+def free_sensors(text):
+    """The same of `ipmi-sensors`: identifier, name, type, reading, unit, states in quotes."""
+    count, bad = 0, []
+    for line in text.splitlines():
+        cells = line.split(",", 5)
+        if len(cells) != 6:
+            continue
+        count += 1
+        said = cells[5].lower()
+        lost = "redundancy lost" in said or "failure" in said or "non-recoverable" in said or ("critical" in said and "non-critical" not in said)
+        if (lost or "non-critical" in said or "degraded" in said) and len(bad) < _KEPT:
+            bad.append({"name": cells[1][:60], "value": " ".join(cells[3:5])[:60], "state": "cr" if lost else "nc"})
+    return {"count": count, "bad": bad} if count else unknown("ipmi-sensors: no sensor")
 
 
 def _date(day, clock):
@@ -75,7 +91,8 @@ def read(host):
     empty = command.ok and "no entries" in (command.stdout + command.stderr).lower()
     log = events("" if empty else command.stdout) if command.succeeded or empty else _why(command)
     if command.status == ABSENT:
-        return {"sensors": _why(command), "event_log": log}
+        free = host.run(FREE, timeout=_SECONDS)
+        return {"sensors": free_sensors(free.stdout) if free.succeeded else _why(command if free.status == ABSENT else free), "event_log": log}
     if not command.ok:  # it did not answer once: it is not waited for twice
         return {"sensors": unknown("not asked: %s" % command.reason), "event_log": log}
     command = host.run(SENSORS, timeout=_SECONDS)

@@ -14,6 +14,7 @@ CPU = "/sys/devices/system/cpu"
 EDAC = "/sys/devices/system/edac/mc"
 SMBIOS = "/sys/firmware/dmi/tables/DMI"
 TPM = "/sys/class/tpm"
+RAS = "/var/lib/rasdaemon/ras-mc_event.db"
 MEASURED = "/sys/kernel/security/tpm0/binary_bios_measurements"
 
 
@@ -133,6 +134,15 @@ def tpm(host):
     return {"version": version, "measured_boot": measured.value if measured.ok else unknown(measured.reason)}
 
 
+def recorded(host):
+    kept = host.exists(RAS)
+    if not kept.ok or not kept.value:
+        return not_applicable("rasdaemon has kept nothing") if kept.ok else unknown(kept.reason)
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import rasdaemon  # only where it ran
+
+    return rasdaemon.read(host)
+
+
 def collect(host, ask_bmc):
     section = {
         "memory_modules": modules(host),
@@ -140,6 +150,7 @@ def collect(host, ask_bmc):
         "memory_errors": memory_errors(host),
         "corrupted_kib": corrupted(host),
         "microcode": microcode(host),
+        "recorded_errors": recorded(host),
         "tpm": tpm(host),
     }
     if not ask_bmc:

@@ -107,6 +107,34 @@ def memory_offline(view, p):
 
 
 @rule(
+    id="recorded-errors",
+    layer=1,
+    level="warn",
+    title="rasdaemon has recorded no error of memory, processors or PCI Express",
+    reads=("hardware",),
+    scope="node",
+    remedy="ras-mc-ctl --errors tells when; what was repaired since is removed with the record (/var/lib/rasdaemon).",
+    follows=("memory-uncorrected", "memory-corrected", "kernel-memory-errors"),
+)
+def recorded_errors(view, p):
+    told = _hardware(view).facts("recorded_errors")
+    grave, mild = [], []
+    for one in told.objects("memory"):
+        kind, module, count = one.maybe("text", "kind") or "", one.maybe("text", "module") or "no module named", one.maybe("number", "count") or 0
+        (grave if kind in ("uncorrected", "fatal", "deferred") else mild).append("%s (%d %s)" % (module, count, kind))
+    for one in told.objects("others"):
+        text = one.maybe("text", "what") or ""
+        shown = "%s: %s (%d)" % (one.maybe("text", "source") or "?", text, one.maybe("number", "count") or 0)
+        (grave if text.lower().startswith(("uncorrected", "fatal")) else mild).append(shown)
+    told = grave or mild
+    if not told:
+        return PASSED
+    # The record outlives restarts and repairs: it warns, and the counters of this start condemn.
+    text = "Recorded since rasdaemon was installed: %s" % "; ".join(told[:4])
+    return found(text, len(told), expectation(0, "errors", "vendor document: ras-mc-ctl(8)"), level=None if grave else "info")
+
+
+@rule(
     id="memory-modules",
     layer=1,
     level="warn",
