@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 IMAGE = "fleetproof-probe:1"
-PROGRAMS = ("cat", "sleep", "mkdir", "mktemp", "tail", "awk", "ls", "env")
+PROGRAMS = ("cat", "sleep", "mkdir", "mktemp", "tail", "awk", "mv")
 # What a preloaded library of a slice would do, and what can go wrong with one. CAP: what the reader asks the card for.
 SHIMS = {
     "caps": """

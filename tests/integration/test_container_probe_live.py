@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 from allocation_samples import OK, UUID, accelerator
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, probe
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, grants, probe
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import probe_judge as judge
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import probe_script as script
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import live
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.together import run_together
 from probe_engines import IMAGE, client, dockerd, image_tree, libraries, load, nodes
 
 NODES = ("/dev/alixpu", "/dev/alixpu_ctl", "/dev/alixpu_ppu0")
@@ -305,6 +308,78 @@ def test_a_hundred_containers_leave_nothing(docker, slices):
     after = state()
     assert started == 100 and left_nothing(docker, section)
     assert after[0] == before[0] and after[2:] == before[2:] and len(after[1] - before[1]) == 0
+
+
+# Stands for the vendor's client: while it runs, the driver has a record of its slice. BYTES: the cap in it; WHERE: the pipe of the slice, or another.
+CLIENT = """#!/bin/sh
+pipe=$(awk '$1 == "pipe_id:" { print $2 }' /etc/vdev/docker/vdev0.conf); place=/sys/devices/virtual/kfd/kfd/vgpu/0x4d2@WHERE; mkdir -p $place
+printf 'Vgpu device: %s\\nIndentifier: 88%s\\nVram limit: BYTES\\n' "$pipe" "$pipe" > $place/.new; /bin/mv $place/.new $place/entry; sleep 3
+"""
+
+
+@pytest.fixture
+def records(docker, tmp_path):
+    """records(client, tenants=1) -> what containers told whose grant is that of Hygon, over a topology of ours."""
+
+    def run(code, tenants=1):
+        shown = tmp_path / "sys" / "class/kfd/kfd/topology/nodes"
+        for number, (location, card) in enumerate(((0, 0), (40704, 1234))):
+            (shown / str(number)).mkdir(parents=True, exist_ok=True)
+            (shown / str(number) / "properties").write_text("cpu_cores_count 0\nlocation_id %d\n" % location)
+            (shown / str(number) / "gpu_id").write_text("%d\n" % card)
+        (tmp_path / "opt/bin").mkdir(parents=True, exist_ok=True)
+        if code:
+            (tmp_path / "opt/bin/BandwidthTest").write_text(code)
+            (tmp_path / "opt/bin/BandwidthTest").chmod(0o755)
+        argvs = []
+        for tenant in range(tenants):
+            made = tmp_path / ("vdev%d" % tenant)
+            made.mkdir(exist_ok=True)
+            (made / "vdev0.conf").write_text("PciBusId: 0000:9f:00.0\nmem: 32760 MiB\npipe_id: %d\n" % tenant)
+            mounts = [grants.mount(str(tmp_path / "sys"), "/sys", False), grants.mount(str(tmp_path / "opt"), "/opt/hygondriver")]
+            mounts.append(grants.mount(str(made), "/etc/vdev/docker"))
+            if tenants > 1:
+                (tmp_path / "barrier").mkdir(exist_ok=True)
+                mounts.append(grants.mount(str(tmp_path / "barrier"), script.BARRIER, False))
+            words = ["sh", "-c", script.of_slice("hygon", tenant + 1 if tenants > 1 else 0)]
+            engine, pull = {"cli": str(docker.bin / "docker")}, container_command.Options("never")
+            argvs.append([engine["cli"], *container_command.argv({"cli": "docker"}, grants.new(mounts=mounts), IMAGE, words, pull)[1:]])
+        host = live.LiveHost(deadline=60)
+        found = [judge.ran(command, "docker", script.MAPS) for command in run_together(host, argvs, 50)]
+        host.close()
+        assert docker.ids() == []
+        return found
+
+    return run
+
+
+def record(cap=32760, where="$pipe"):
+    return CLIENT.replace("BYTES", str(cap << 20)).replace("WHERE", where)
+
+
+CAP = ("32760", "")
+
+
+def test_a_drivers_record(records):
+    (found,) = records(record())
+    assert judge.loaded({}, found, True)[:2] == judge.quota(CAP, found, True)[:2] == ("ok", "measured")
+
+
+def test_a_record_of_another_size(records):
+    (found,) = records(record(65520))
+    assert judge.loaded({}, found, True)[:2] == ("ok", "measured") and judge.quota(CAP, found, True)[:2] == ("ok", "simulated")
+
+
+def test_a_client_without_a_record_and_none_at_all(records):
+    (found,) = records("#!/bin/sh\necho no library; exit 5\n")
+    assert judge.loaded({}, found, True).reason.startswith("the vendor's client did not run in this image (exit 5)") and "no library" in found.output
+    assert judge.quota(CAP, found, True)[:2] == ("ok", "simulated")
+
+
+def test_two_tenants_have_two_records(records):
+    pair = records(record(), 2)
+    verdict = judge.together([CAP, CAP], pair, True)
+    assert verdict[:2] == ("ok", "measured"), (verdict, [one.output for one in pair])
 
 
 def test_podman(short, slices):

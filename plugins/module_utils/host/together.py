@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import Command
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import Answer, Command
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import STDERR_LIMIT, STDOUT_LIMIT
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.process import OVERFLOW, TIME, Process
 
@@ -18,7 +18,7 @@ _SLICE = 0.02
 def run_together(live, commands, timeout, limit=STDOUT_LIMIT):
     """[Command] of commands, all started before any is waited for. None is started unless each has its program."""
     commands = [[str(word) for word in argv] for argv in commands]
-    found = [live.resolve(argv[0]) for argv in commands]
+    found = [Answer(answers.OK, argv[0]) if "/" in argv[0] else live.resolve(argv[0]) for argv in commands]
     for argv, program in zip(commands, found):
         if not program.ok:
             return [Command(one, program.status, detail="%s: no such program" % argv[0]) for one in commands]
