@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the roles of several manufacturers on one node at once: each role's tasks in their order, no role waiting for another."""
+"""Runs the roles of manufacturers on one node at once: each role's tasks in their order, no role waiting for another."""
 
 from __future__ import annotations
 
@@ -15,17 +15,21 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules imp
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, utc
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.settings import readable_manufacturers
 
-AT_ONCE = 9  # sshd takes ten sessions of one connection (MaxSessions in sshd_config(5)); one is left for others
+HOST = "host"  # the role whose first step read what the node is, and found the manufacturers
+AT_ONCE = 10  # as many sessions as sshd takes of one connection (MaxSessions in sshd_config(5)); beyond that ssh connects anew
 
 
 class ActionModule(CollectAction):
     def run(self, tmp=None, task_vars=None):
-        options = {"manufacturers": {"type": "list", "elements": "str", "required": True, "choices": readable_manufacturers()}}
+        options = {
+            "manufacturers": {"type": "list", "elements": "str", "required": True, "choices": readable_manufacturers()},
+            "host": {"type": "bool", "default": False},
+        }
         checked = ArgumentSpecValidator(options).validate(dict(self._task.args))
         if checked.error_messages:
             raise AnsibleActionFail("; ".join(checked.error_messages))
         result = super(CollectAction, self).run(tmp, task_vars)
-        names = list(dict.fromkeys(checked.validated_parameters["manufacturers"]))
+        names = list(dict.fromkeys(checked.validated_parameters["manufacturers"])) + [HOST] * checked.validated_parameters["host"]
         roles = {name: role for name in names for role in (self._role(name, task_vars),) if role}
         works = {name: functools.partial(self._steps, role, role.variables(task_vars)) for name, role in roles.items()}
         result.update(changed=False, read={}, left=[name for name in names if name not in roles])
@@ -48,7 +52,7 @@ class ActionModule(CollectAction):
         """The steps of its role; None where Ansible has to run the role: it does more, or is told apart by tags or defaults of modules."""
         if any(self._task.module_defaults or ()) or set(task_vars.get("ansible_run_tags") or ()) - {"all"}:
             return None
-        role = role_steps.RoleSteps.load(self._loader, name)
+        role = role_steps.RoleSteps.load(self._loader, name, 1 if name == HOST else 0)
         return role if role and role.run_directory(self._templar, role.variables(task_vars)) else None
 
     def _steps(self, role, variables, told):

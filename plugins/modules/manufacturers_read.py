@@ -8,17 +8,17 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: manufacturers_read
-short_description: Run the roles of several manufacturers on one node at once
+short_description: Run the roles of manufacturers on one node at once
 version_added: 0.1.0
 description:
-  - Takes the tasks of each manufacturer's role in their order, while the other roles take theirs, so that a node with accelerators of
-    several manufacturers takes as long as the longest role and not their sum.
+  - Takes the tasks of each manufacturer's role in their order, while the other roles take theirs, so that a node takes as long as the
+    longest of them and not their sum.
   - The roles say what is asked. Their tasks, defaults, conditions, time limits and argument specifications are read from their files,
     and their variables are set as ever, such as C(nvidia_deadline). The same modules run, each in a process of its own on the node,
     and the same sections are filed in the same run.
-  - Each role runs in a process of its own on the controller, at most nine at a time, over the connection that the node has already. One
+  - Each role runs in a process of its own on the controller, at most ten at a time, over the connection that the node has already. One
     that crashes or does not end by its time is killed, its section is filed with the reason, and no other waits for it.
-  - Used by the role C(manufacturers), which the playbooks use where a node has accelerators of more than one manufacturer.
+  - The playbooks use it for everything they read of a node but what finds the manufacturers.
 author:
   - Fleetproof maintainers (@fleetproof)
 options:
@@ -27,6 +27,10 @@ options:
     type: list
     elements: str
     required: true
+  host:
+    description: Whether the steps of the role C(host) that follow the one that reads the node are taken at the same time.
+    type: bool
+    default: false
 attributes:
   action:
     description: Indicates this has a corresponding action plugin so some parts of the options can be executed on the controller.
@@ -52,15 +56,15 @@ EXAMPLES = r"""
   ansible.builtin.import_role:
     name: fleetproof.accelerator.host
 
-- name: Read the accelerators of two manufacturers at once
+- name: Read the accelerators of the manufacturers found, at once
   fleetproof.accelerator.manufacturers_read:
-    manufacturers: [ascend, nvidia]
-  register: both
+    manufacturers: "{{ host_read.manufacturers }}"
+  register: at_once
 
 - name: Read one after the other what cannot be read at once
   ansible.builtin.include_role:
     name: "fleetproof.accelerator.{{ item }}"
-  loop: "{{ both.left }}"
+  loop: "{{ at_once.left }}"
 """
 
 RETURN = r"""

@@ -82,7 +82,7 @@ def test_the_same_sections_as_one_after_the_other(tmp_path):
     at_once = plays.play("preflight", run_root=tmp_path / "at-once", inventory=inventory, variables={"accelerator_manufacturers": ROLES})
     (tmp_path / "one-by-one").mkdir()
     one_by_one = own_play(ONE_BY_ONE, tmp_path / "one-by-one", inventory, "-e", json.dumps({"accelerator_manufacturers": ROLES}))
-    assert "Run the roles of all manufacturers at once" in at_once.output and "Read the AMD accelerators" not in at_once.output
+    assert "of each manufacturer found, at once" in at_once.output and "Read the AMD accelerators" not in at_once.output
     assert "Read the NVIDIA accelerators" in one_by_one.output and one_by_one.code == 0, one_by_one.output
     both = told(at_once), told(one_by_one)
     assert len([name for name in both[0] if name.startswith("accelerators.")]) == 9
@@ -113,11 +113,14 @@ def test_tags_that_are_left_out(tmp_path):
     assert len([name for name in sections if name.startswith("accelerators.")]) == 9 and not [name for name in sections if name.startswith("allocation.")]
 
 
-def test_a_node_of_one_manufacturer_is_read_by_its_role(tmp_path):
-    document = json.loads(json.dumps(nine.recording(nine.hygon())))
-    run = plays.play("preflight", run_root=tmp_path / "runs", inventory=of_recording(tmp_path, plays.write_inventory(tmp_path / "one.json", document)))
-    assert "Read the Hygon accelerators" in run.output and "at once" not in run.output.replace("or of several at once", "")
-    assert {"accelerators.hygon", "allocation.hygon"} <= set(run.sections("nine"))
+@pytest.mark.parametrize(("parts", "names"), [([nine.hygon()], {"accelerators.hygon", "allocation.hygon"}), ([], set())])
+def test_a_node_of_one_manufacturer_or_none_is_asked_each_thing_once(tmp_path, parts, names):
+    path = plays.write_inventory(tmp_path / "one.json", json.loads(json.dumps(nine.recording(*parts))))
+    run = plays.play("preflight", run_root=tmp_path / "runs", inventory=of_recording(tmp_path, path))
+    sections = run.sections("nine")
+    assert {"host", "pci", "kernel"} | names <= set(sections)
+    assert not [name for name in sections if name.startswith(("accelerators.", "allocation.")) and name not in names]
+    assert {part["attempt"] for part in sections.values()} == {1}, "nothing is read twice"
 
 
 @pytest.fixture(scope="module")

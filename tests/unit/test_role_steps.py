@@ -38,6 +38,15 @@ def test_every_role_can_be_run_at_once_with_others(name):
         assert "recording" not in arguments, "an omitted option is no option"
 
 
+def test_the_role_of_the_host_from_its_second_step():
+    first, rest = role_steps.RoleSteps.load(LOADER, "host").steps, role_steps.RoleSteps.load(LOADER, "host", 1)
+    assert first[0].module == "accelerator_info" and rest.steps == first[1:] != []
+    variables = rest.variables({"accelerator_run_directory": "/runs/1", "host_read": {"answered": True}})
+    assert rest.problem(TEMPLAR, variables) == "" and rest.run_directory(TEMPLAR, variables) == "/runs/1"
+    assert modules(rest, variables) == [step.module for step in rest.steps]
+    assert modules(rest, dict(variables, host_kernel_events=False)) == []
+
+
 def test_a_roles_own_variable_goes_before_the_inventorys():
     role, variables = of("amd", accelerator_deadline=20, amd_deadline=7, amd_recording="/r/one.yml", accelerator_host_root="/host")
     arguments, seconds = role_steps.asked(role.steps[0], TEMPLAR, variables)

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role of a manufacturer as the steps it takes, read from its own files: what a task asks, and when, is said there alone."""
+"""A role as the steps it takes, read from its own files: what a task asks, and when, is said there alone."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def _listed(value):
 class RoleSteps:
     """A role that runs reading modules one after the other and does nothing else."""
 
-    def __init__(self, manufacturer, steps, defaults, options):
-        self.manufacturer, self.steps, self.defaults, self.options = manufacturer, steps, defaults, options
+    def __init__(self, name, steps, defaults, options):
+        self.name, self.steps, self.defaults, self.options = name, steps, defaults, options
 
     @classmethod
-    def load(cls, loader, manufacturer):
-        """None where the role does more than this class knows to do."""
-        folder = ROLES / manufacturer
+    def load(cls, loader, role, first=0):
+        """The steps from this one on. None where the role does more than this class knows to do."""
+        folder = ROLES / role
         if {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} - _PARTS:
             return None
 
@@ -58,7 +58,7 @@ class RoleSteps:
             name = task.get("name", key)
             steps.append(Step(name, key.removeprefix(PREFIX), dict(task[key]), conditions, tags, task["timeout"], task.get("register")))
         specs = ((content("meta/argument_specs.yml") or {}).get("argument_specs") or {}).get("main") or {}
-        return cls(manufacturer, steps, dict(content("defaults/main.yml") or {}), dict(specs.get("options") or {})) if steps else None
+        return cls(role, steps[first:], dict(content("defaults/main.yml") or {}), dict(specs.get("options") or {})) if steps[first:] else None
 
     def variables(self, task_vars):
         """What the role's tasks see: a role's defaults give way to everything else."""
@@ -71,8 +71,7 @@ class RoleSteps:
         return "; ".join(ArgumentSpecValidator(self.options).validate(given).error_messages)
 
     def run_directory(self, templar, variables):
-        name = self.manufacturer + "_run_directory"
-        return templar.copy_with_new_env(available_variables=variables).template(variables.get(name, ""))
+        return templar.copy_with_new_env(available_variables=variables).template(variables.get(self.name + "_run_directory", ""))
 
 
 def wanted(step, templar, variables):
