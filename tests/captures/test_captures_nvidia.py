@@ -28,7 +28,6 @@ NOT_READ = {
     "mig-lgi-": "nvidia-smi mig -lgi: -q -x, -q and -L list the devices that can be used",
     "nvbandwidth-": "nvbandwidth: a measurement",
     "pmon-": "nvidia-smi pmon: samples over time",
-    "proc-driver-nvidia-params-": "/proc/driver/nvidia/params: settings of the module are a question of device health",
     "query-": "nvidia-smi --query-gpu and --query-compute-apps: -q -x, -q and the table tell the same",
     "topo-": "nvidia-smi topo: paths between devices",
 }
@@ -56,7 +55,6 @@ NOT_READ_FILES = [
     "mig-lgi-a100-7x1g.txt",
     "nvbandwidth-gh200-v0.6.txt",
     "pmon-8gpu-sm99-hang-590.txt",
-    "proc-driver-nvidia-params-h100-580-open.txt",
     "query-compute-apps-h200-590.csv",
     "query-gpu-h200-590-all-fields.csv",
     "query-requires-reset-mixed.csv",
@@ -314,6 +312,14 @@ def open_module(text):
     assert driver["module_version"] == "555.42.06" and driver["flavor"] == "open"
 
 
+def module_parameters(text):
+    def links(said):
+        return by_xml(samples.log(samples.gpu(0)), count=1, extra={"/proc/driver/nvidia/params": said})["driver"]["nvlink"]
+
+    assert links(text) == "on" and links(text.replace("NvLinkDisable: 0", "NvLinkDisable: 1")) == "off: NvLinkDisable=1"
+    assert is_unknown(links(text.replace("NvLinkDisable", "NvLinkEnable"))) and is_unknown(links({"error": "EACCES"}))
+
+
 CHECKS = {
     **TEXT_CHECKS,
     "L-8xquadro-rtx8000.txt": list_8x,
@@ -334,6 +340,7 @@ CHECKS = {
     "nvml-driver-library-mismatch-580.txt": mismatch,
     "nvml-unknown-error-rc255.txt": unknown_error,
     "proc-driver-nvidia-gpu-information-vbios-unknown.txt": excluded,
+    "proc-driver-nvidia-params-h100-580-open.txt": module_parameters,
     "proc-driver-nvidia-version-open-555.txt": open_module,
     "qx-2xgb200-ecc-uncorrectable-remap-failure-mock.xml": gb200_remap_failure,
     "qx-2xgb200-gpu1-lost-mock.xml": gb200_lost,

@@ -101,6 +101,7 @@ def nvidia(count=2, cards=None, mig=None):
     gpus = [nvidia_samples.gpu(n, **dict({"thermal": "Not Active"}, **changes)) for n, changes in enumerate(given)]
     part.files["/proc/driver/nvidia/version"] = nvidia_samples.files(0)["/proc/driver/nvidia/version"]
     part.files["/proc/driver/nvidia/gpus"] = {"dir": []}
+    part.files["/proc/driver/nvidia/params"] = nvidia_samples.files(0)["/proc/driver/nvidia/params"]
     part.natives["nvml"] = {"missing": "nvidia-ml-py is not installed"}
     answers = {
         "-q -x": nvidia_samples.log(*gpus),

@@ -197,7 +197,7 @@ def test_every_rule_of_these_files_has_its_four_kinds_of_cases():
         told.setdefault(rule, set()).add(outcome)
     lacking = {name: {"passed", "found", "unknown", "not_applicable"} - told.get(name, set()) for name in mine}
     lacking = {name: kinds for name, kinds in lacking.items() if kinds}
-    assert set(lacking) == {"cohort-fabric", "confidential-declared", "fabric-clique", "firmware-mixed", "partition-declared"}, lacking
+    assert set(lacking) == {"cohort-fabric", "confidential-declared", "fabric-clique", "firmware-mixed", "nvlink-switched-off", "partition-declared"}, lacking
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,23 @@ def test_firmware_of_unlike_cards_is_not_compared():
     sections = node(2)
     merged(sections["accelerators.nvidia"]["devices"][1], {"name": "NVIDIA H200", "firmware": {"vbios": "96.00.99.00.01"}})
     assert of_first("firmware-mixed", sections)[0] == "not_applicable"
+
+
+@pytest.mark.parametrize(
+    ("told", "name", "expected"),
+    [
+        ("on", synthetic.NAME, "passed"),
+        ("off: NvLinkDisable=1", synthetic.NAME, "found"),
+        ("off: NvLinkDisable=1", "NVIDIA L40S", "not_applicable"),
+        (UNREAD, synthetic.NAME, "unknown"),
+        (None, synthetic.NAME, "not_applicable"),
+    ],
+)
+def test_links_that_a_module_parameter_switches_off(told, name, expected):
+    sections = node(2, name=name)
+    if told is not None:
+        sections["accelerators.nvidia"]["driver"]["nvlink"] = told
+    assert ask("nvlink-switched-off", sections)[0][1] == expected
 
 
 def test_the_clique_counts_with_its_fabric_and_a_node_without_one_has_none():

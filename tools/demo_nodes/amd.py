@@ -197,10 +197,10 @@ def hanging(name, number, note):
         chip = base_path + "/hwmon/hwmon%d" % (index + 3)
         node.files[base_path + "/hwmon"] = {"dir": ["hwmon%d" % (index + 3)]}
         node.files[chip + "/temp1_label"] = node.files[chip + "/temp1_input"] = {"absent": True}
-        node.lines(chip, temp2_label="junction", temp2_input=38000 + 1000 * (index % 3), temp2_crit=100000)
+        node.lines(chip, temp2_label="junction", temp2_input=38000 + 1000 * (index % 3), temp2_crit=100000, temp2_emergency=110000)
         node.lines(chip, temp3_label="mem", temp3_input=32000, temp3_crit=105000)
         node.files[chip + "/power1_average"] = {"absent": True}
-        node.lines(chip, power1_input=137000000, power1_cap=750000000, power1_cap_default=750000000)
+        node.lines(chip, power1_input=137000000, power1_cap=750000000, power1_cap_default=750000000, power1_cap_min=0, power1_cap_max=750000000)
         node.files[base_path + "/ras"] = {"dir": ["features", "gpu_vram_bad_pages", "gfx_err_count", "umc_err_count"]}
         node.lines(base_path + "/ras", umc_err_count="ue: 0\nce: 0", gfx_err_count="ue: 0\nce: 0")
         node.files[base_path + "/ras/gpu_vram_bad_pages"] = ""

@@ -299,6 +299,7 @@ def _driver(node, part, count):
     for module in ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem"):
         node.lines("/sys/module/%s" % module, initstate="live", version=version)
     loaded = "NVIDIA UNIX Open Kernel Module for %s  %s  Release Build" % (part["machine"], version)
+    node.files["/proc/driver/nvidia/params"] = "EnableMSI: 1\nNvLinkDisable: 0\nEnableGpuFirmware: 18\n"
     node.files["/proc/driver/nvidia/version"] = "NVRM version: %s  (builder@forge)\nGCC version:  gcc version 13.3.0\n" % loaded
     node.dev += ["nvidiactl", "nvidia-uvm", *("nvidia%d" % index for index in range(count))]
     node.log += [

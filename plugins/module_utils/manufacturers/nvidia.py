@@ -218,6 +218,12 @@ class _Machine:
         lines = {path: self.host.read_lines(path) for path in (paths.value if paths.ok else [])[:64]}
         return [path.split("/")[-2] for path, said in lines.items() if any(re.match(r"GPU Excluded:\s*Yes", line) for line in said)]
 
+    def nvlink(self):
+        """Whether a parameter of the module switches NVLink off."""
+        answer = self.host.read_text("/proc/driver/nvidia/params")
+        said = re.search(r"(?m)^NvLinkDisable: *([0-9]{1,10})\s*$", answer.value) if answer.ok else None
+        return ("on" if said.group(1) == "0" else "off: NvLinkDisable=%s" % said.group(1)) if said else unknown(answer.reason or "NvLinkDisable: not told")
+
     def driver(self, system):
         proc = self.host.read_text("/proc/driver/nvidia/version")
         line = proc.value.split("\n")[0] if proc.ok else ""
@@ -230,6 +236,7 @@ class _Machine:
             "tool_version": not_applicable("the tool is part of the driver"),
             "runtime": "cuda",
             "runtime_version": value(system.get("cuda_version"), "CUDA version", "t"),
+            "nvlink": self.nvlink(),
             "flavor": "open" if "Open Kernel Module" in line else "proprietary" if running else unknown(proc.reason),
         }
 
@@ -294,7 +301,7 @@ def collect(host, pci=None):
     if pci == [] and host.resolve("nvidia-smi").status == "absent":
         block = report.detection(MANUFACTURER, [], "nvidia-smi is not installed", pci, not_applicable("nothing to cross-check"), not_installed=True)
         nothing = not_applicable("no NVIDIA accelerator on this node")
-        return report.section(MANUFACTURER, host, [], block, dict.fromkeys((*report.DRIVER, "flavor"), nothing), sources)
+        return report.section(MANUFACTURER, host, [], block, dict.fromkeys((*report.DRIVER, "flavor", "nvlink"), nothing), sources)
     cards, system, failed = _from_nvml(host, sources)
     failures = [failed] if failed else []
     by_nvml = cards is not None

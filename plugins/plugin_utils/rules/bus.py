@@ -155,7 +155,7 @@ def _slow(best, expected, subject):
     scope="device",
     remedy="Reset all devices of the node together; when a link stays down, check baseboard, bridge or cable.",
     parameters={"product_has_links": Parameter("bool", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/products.yml")},
-    follows=("device-lost", "fabric-state"),
+    follows=("device-lost", "fabric-state", "nvlink-switched-off"),
 )
 def links_up(device, p):
     links = device.facts("links")

@@ -141,6 +141,27 @@ def fabric_health(device, p):
     return PASSED
 
 
+@rule(
+    id="nvlink-switched-off",
+    layer=1,
+    level="fail",
+    title="No module parameter switches the links off",
+    reads=_DEVICES,
+    scope="group",
+    remedy="Take NVreg_NvLinkDisable out of the module's options (modprobe.d, kernel command line), rebuild the initramfs and reboot.",
+)
+def nvlink_switched_off(group, p):
+    driver = group.data.get("driver")
+    if driver.__class__ is not dict or "nvlink" not in driver:
+        return not_applicable("no such parameter of the driver of %s" % group.manufacturer)
+    said = group.text("driver", "nvlink")
+    if said == "on":
+        return PASSED
+    if not any(products.has_links(d.manufacturer, d.name) for d in group.packages):
+        return not_applicable("no device of the node is known to have links: %s" % said)
+    return found("The driver was told to leave the links off: %s" % said[:80], said[:80], expectation("on", origin="vendor document: NVIDIA driver README"))
+
+
 def _domain(device):
     """(cluster, clique) of a device in a fabric of several nodes; NoAnswer where it is in none."""
     cluster = device.text("fabric", "cluster_uuid")

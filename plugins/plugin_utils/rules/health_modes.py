@@ -139,12 +139,23 @@ def confidential_declared(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="A process that has ended left its memory, or one in another namespace is not shown: find it, or reset the device.",
-    parameters={"most_mib": Parameter("number", 2048, "MiB", "suite: Primus node_smoke: 2 GiB in use before the test is a leaked process")},
+    parameters={
+        "most_mib": Parameter(
+            "number",
+            None,
+            "MiB",
+            "what an idle part of this manufacturer holds is not known",
+            by_manufacturer=dict.fromkeys(("nvidia", "amd"), (2048, "suite: Primus node_smoke: 2 GiB in use before the test is a leaked process")),
+        )
+    },
     follows=("foreign-processes",),
 )
 def memory_in_use(device, p):
     used = device.number("memory_used_mib")
-    if used <= p.most_mib:
+    most = p.of("most_mib", device.manufacturer)
+    if most is None:
+        return not_applicable("it is not known what an idle part of %s holds" % device.manufacturer)
+    if used <= most:
         return PASSED
     if _COHERENT.search(device.name):
         return not_applicable("the operating system uses this memory too")
@@ -153,7 +164,7 @@ def memory_in_use(device, p):
     count = device.number("processes")
     if count > 0:
         return PASSED
-    return found("%g MiB are in use and no process uses the device" % used, used, p.expected("most_mib"))
+    return found("%g MiB are in use and no process uses the device" % used, used, p.expected("most_mib", device.manufacturer))
 
 
 @rule(
