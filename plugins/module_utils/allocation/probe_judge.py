@@ -226,12 +226,15 @@ def device(found, wanted, own, alien, names=None):
     listed = lines[last + 1 : end]
     wrong = ["%s is not in it" % node for node in sorted(wanted) if node not in nodes]
     wrong += ["%s of another accelerator is in it" % node for node in sorted(nodes) if alien(node)]
+    note = ""
     if names is not None:
         seen = [line.split("(UUID: ")[1].split(")")[0] for line in listed if "(UUID: GPU-" in line]
-        failed = [line for line in listed if line.startswith(script.READER_EXIT)]
-        if failed and not seen:
-            told = next((line for line in listed if line not in failed and line.strip()), "")
-            wrong.append("the vendor's tool lists nothing (exit %s%s)" % (failed[0][len(script.READER_EXIT) :], told and ": " + told[:120]))
+        failed = next((line[len(script.READER_EXIT) :] for line in listed if line.startswith(script.READER_EXIT)), "")
+        told = next((line.strip()[:120] for line in listed if line.strip() and not line.startswith(script.READER_EXIT)), "nothing")
+        if failed in ("126", "127"):  # it is not in this image, or not for it: the nodes are left
+            names, note = None, "; the vendor's tool did not run in it (exit %s: %s)" % (failed, told)
+        elif failed and not seen:
+            wrong.append("the vendor's tool lists nothing (exit %s: %s)" % (failed, told))
         elif sorted(seen) != sorted(names):
             wrong.append("the vendor's tool lists %s, granted is %s" % (", ".join(seen) or "nothing", ", ".join(names)))
     if found.trouble:
@@ -239,5 +242,5 @@ def device(found, wanted, own, alien, names=None):
     if wrong:
         return Verdict(UNAVAILABLE, MEASURED, "", "; ".join(wrong))
     if not own and not names:
-        return Verdict(OK, SIMULATED, "it ran, and nothing in it tells which accelerator is its own: no node of its own is known")
-    return Verdict(OK, MEASURED, "sees %s and no other accelerator" % ", ".join([*sorted(own), *(names or [])]))
+        return Verdict(OK, SIMULATED, "it ran, and nothing in it tells which accelerator is its own" + note)
+    return Verdict(OK, MEASURED, "sees %s and no other accelerator%s" % (", ".join([*sorted(own), *(names or [])]), note))
