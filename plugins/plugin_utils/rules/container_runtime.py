@@ -111,6 +111,8 @@ def _by_cdi(manufacturer, engine):
 )
 def runtime_handler(view, p):
     outcomes = []
+    # Without a kubelet it is not known that containers are meant to have accelerators here: jobs may come by a scheduler that starts none.
+    level = None if view.section("container_runtime").maybe("text", "kubelet", "endpoint") else "warn"
     for engine in engines(view):
         for manufacturer in manufacturers(view):
             subject = ("manufacturer", manufacturer)
@@ -118,13 +120,13 @@ def runtime_handler(view, p):
                 outcomes.append(not_applicable("%s: containers need no runtime of the vendor" % manufacturer, subject))
                 continue
             try:
-                outcomes.append(_handler(engine, manufacturer, subject))
+                outcomes.append(_handler(engine, manufacturer, subject, level))
             except NoAnswer as no:
                 outcomes.append(unknown(no.reason, subject))
     return outcomes
 
 
-def _handler(engine, manufacturer, subject):
+def _handler(engine, manufacturer, subject, level):
     mine = {name: handler for name, handler in handlers(engine).items() if vendor(name, handler) == manufacturer}
     expected = expectation(RUNTIMES[manufacturer], origin=_NEEDED)
     if not mine:
@@ -135,12 +137,12 @@ def _handler(engine, manufacturer, subject):
         seen = ", ".join(show(name, 30) for name in handlers(engine))
         if by_cdi:
             return found("%s: containers get devices by CDI only" % summary, seen, expected, level="info", subject=subject)
-        return found("%s: containers get no device" % summary, seen, expected, subject=subject)
+        return found("%s: containers get no device" % summary, seen, expected, level=level, subject=subject)
     gone = {name: handler.maybe("text", "binary") for name, handler in mine.items() if handler.maybe("flag", "present") is False}
     if gone:
         default = engine.maybe("text", "default_handler")
         words = ", ".join("%s (%s)" % (show(name, 30), show(program, 100)) for name, program in sorted(gone.items()))
-        level = None if len(gone) == len(mine) or default in gone else "warn"
+        level = level if len(gone) == len(mine) or default in gone else "warn"
         return found("%s: the program of a handler is missing: %s" % (_name(engine), words), words, expected, level=level, subject=subject)
     for handler in mine.values():
         handler.flag("present")
