@@ -108,8 +108,9 @@ def of(view):
     if not paths.tools:
         if paths.gaps:
             raise NoAnswer("unknown", paths.gaps[0])
-        if not view.groups and view.device_gaps:
-            raise NoAnswer(view.device_gaps[0].outcome, view.device_gaps[0].reason)
+        if not view.packages and view.device_gaps:
+            gap = next((gap for gap in view.device_gaps if gap.outcome == "unknown"), view.device_gaps[0])
+            raise NoAnswer(gap.outcome, gap.reason)
         raise NoAnswer("unknown", "section paths: not filed")
     if not paths.ends:
         raise NoAnswer("unknown", paths.gaps[0] if paths.gaps else "no path was read")
