@@ -21,7 +21,7 @@ PROGRAMS = (
 ABSENT = (
     "/proc/driver", "/run/docker.pid", "/run/k3s", "/var/lib/rancher", "/var/snap", "/run/k0s", "/etc/k0s", "/etc/docker", "/etc/crio", "/run/crio",
     "/run/libpod", "/var/lib/kubelet", "/usr/local/nvidia", "/usr/local/Ascend", "/usr/local/iluvatar", "/etc/nerdctl", "/etc/containerd",
-    "/run/containerd", "/var/run", "/etc/cni",
+    "/run/containerd", "/var/run", "/etc/cni", "/etc/containers", "/etc/crictl.yaml",
 )  # fmt: skip
 CTR = ["ctr", "--address", SOCKET, "--connect-timeout", "3s", "version"]
 CRICTL = ["crictl", "--runtime-endpoint", "unix://" + SOCKET, "info"]

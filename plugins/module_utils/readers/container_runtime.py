@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.privacy import redact
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import container_engines as engines
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import containerd
@@ -175,6 +177,10 @@ def clients(asked):
         if is_known(path) and name in ("nerdctl", "crictl"):
             answer = asked.run(name, "--version")
             shown[name]["version"] = engines.version(answer.stdout, name) if answer.succeeded else unknown(answer.reason)
+    if is_known(shown["crictl"]["path"]):
+        said, trouble = asked.file("/etc/crictl.yaml")
+        named = re.findall(r"(?m)^runtime-endpoint:[ \t]*[\"']?([^\s\"'#]+)", said or "")
+        shown["crictl"]["socket"] = unknown(trouble) if trouble else engines.path_of(named[-1]) if named else not_applicable("left to the default")
     if is_known(shown["nerdctl"]["path"]):
         doc, trouble = asked.toml("/etc/nerdctl/nerdctl.toml")
         for key in ("address", "namespace", "snapshotter", "cgroup_manager"):
