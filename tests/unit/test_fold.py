@@ -173,11 +173,11 @@ def test_nothing_to_accept(tmp_path):
 
 def test_a_tie_of_two(tmp_path):
     other = synthetic.healthy(serial="S2")
-    other["accelerators.nvidia"]["driver"].update(version="570.1", module_version="570.1", library_version="570.1", tool_version="570.1")
+    other["accelerators.nvidia"]["driver"].update(version="581.15.01", module_version="581.15.01", library_version="581.15.01", tool_version="581.15.01")
     fleet = fold.fold(synthetic.write_run(tmp_path, {"a": synthetic.envelopes(synthetic.healthy()), "b": synthetic.envelopes(other)}))
     assert fleet["accepted_with_warnings"] == ["a", "b"]
     assert {f["rule"] for f in fleet["findings"]} == {"cohort-driver"}
-    assert "570.1 on b; 580.95.05 on a" in fleet["findings"][0]["summary"] and fleet["cohorts"][0]["odd"] == []
+    assert "580.95.05 on a; 581.15.01 on b" in fleet["findings"][0]["summary"] and fleet["cohorts"][0]["odd"] == []
 
 
 def test_differences_that_come_together_are_one_story(tmp_path):

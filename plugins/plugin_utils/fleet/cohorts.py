@@ -147,6 +147,11 @@ def compare(rule, cohort, prints, params):
         return results
     if rule.compare == "measurements":
         return results + measurements.compare(values, params)
+    golden = {node: params[node].golden for node in values if getattr(params[node], "golden", None) is not None}
+    if golden:
+        results += [(node, _against_golden(rule, values.pop(node), right)) for node, right in golden.items()]
+        if not values:
+            return results
     if len(cohort.nodes) == 1:
         return results + [(node, not_applicable("alone in its cohort: nothing to compare with")) for node in values]
     if len(values) == 1:
@@ -154,6 +159,33 @@ def compare(rule, cohort, prints, params):
     if rule.compare == "number":
         return results + _numbers(rule, values, params)
     return results + _texts(rule, values)
+
+
+def _against_golden(rule, value, right):
+    """A value that the site gives wins over what the majority has."""
+    right = ["\n".join(sorted(map(str, right)))] if rule.compare == "set" else [str(one) for one in right]
+    if value in right:
+        return Outcome("passed")
+    summary = "Not the %s: %s, where the site's policy has %s" % (_lower(rule.title), _cut(value), _cut(" or ".join(right)))
+    return found(clean(summary), value, expectation(right[0] if len(right) == 1 else right, "", "site policy"))
+
+
+def _lower(title):
+    return title[0].lower() + title[1:]
+
+
+def _differs(rule, value, usual):
+    """What is odd in words: of a set only the members that differ."""
+    if rule.compare != "set":
+        return _cut(value)
+    own, theirs = set(value.split("\n")), set(usual.split("\n"))
+    parts = [("lacks " + _some(theirs - own)) if theirs - own else "", ("has besides " + _some(own - theirs)) if own - theirs else ""]
+    return "; ".join(filter(None, parts))
+
+
+def _some(members):
+    listed = sorted(members)
+    return ", ".join(_cut(one) for one in listed[:SHOWN]) + (" and %d more" % (len(listed) - SHOWN) if len(listed) > SHOWN else "")
 
 
 def _texts(rule, values):
@@ -164,7 +196,7 @@ def _texts(rule, values):
         return [(node, Outcome("passed")) for node in values]
     ranked = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
     usual, most = ranked[0]
-    title = rule.title[0].lower() + rule.title[1:]
+    title = _lower(rule.title)
     if len(most) * 2 > len(values):
         results = []
         for value, nodes in ranked:
@@ -172,8 +204,9 @@ def _texts(rule, values):
                 if value == usual:
                     results.append((node, Outcome("passed")))
                 else:
-                    summary = "Not the %s: %s, where %d of %d nodes have %s" % (title, _cut(value), len(most), len(values), _cut(usual))
-                    results.append((node, found(summary, value, expectation(usual, "", COHORT))))
+                    there = "others" if rule.compare == "set" else _cut(usual)
+                    summary = "Not the %s: %s, where %d of %d nodes have %s" % (title, _differs(rule, value, usual), len(most), len(values), there)
+                    results.append((node, found(clean(summary), value, expectation(usual, "", COHORT))))
         return results
     # No majority: none can be called odd. Everyone is told which groups there are, no one fails for it alone.
     told = "; ".join("%s on %s" % (_cut(value), _names(nodes)) for value, nodes in ranked[:SHOWN])
@@ -205,6 +238,22 @@ def _cut(value):
 
 def _names(nodes):
     return ", ".join(nodes[:SHOWN]) + (" and %d more" % (len(nodes) - SHOWN) if len(nodes) > SHOWN else "")
+
+
+def together(found_on, fewest):
+    """[(nodes, rules)]: rules whose odd nodes are exactly the same, at least so many. found_on: rule -> nodes."""
+    groups = {}
+    for name in sorted(found_on):
+        groups.setdefault(frozenset(found_on[name]), []).append(name)
+    return [(nodes, names) for nodes, names in sorted(groups.items(), key=lambda item: sorted(item[0])) if len(names) >= fewest]
+
+
+def one_cause(nodes, names, titles, level):
+    """The finding that stands for all of these differences."""
+    many = "These %d nodes differ" % len(nodes) if len(nodes) > 1 else "The node differs"
+    listed = [titles[name].removeprefix("Same ") for name in names]
+    summary = "%s from the cohort in %d settings that come together: %s" % (many, len(names), ", ".join(listed[:12]) + (", ..." if len(listed) > 12 else ""))
+    return found(clean(summary, 500), len(names), expectation(0, "settings", COHORT), level=level, evidence={"nodes": sorted(nodes)[:64], "rules": names})
 
 
 def same_nodes(found_on):

@@ -19,7 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records imp
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import OUTCOMES, RULES, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, RULES, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView, clean
 
 SCHEMA = "fleetproof.accelerator/fleet/v1"
@@ -222,9 +222,12 @@ def _compare(formed, alone, folded, plans):
     listed = []
     for cohort in formed:
         odd = set()
-        found_on = {}
-        for name in sorted({name for node in cohort.nodes for name in folded[node].prints}):
+        found_on, majority = {}, {}
+        asked_here = sorted({name for node in cohort.nodes for name in folded[node].prints})
+        for name in asked_here:
             rule = RULES[name]
+            if rule.compare == "together":
+                continue
             asked = [node for node in cohort.nodes if name in folded[node].prints]
             part = cohort._replace(nodes=tuple(asked))
             params = {node: plans[node][0].params(name) for node in asked}
@@ -234,17 +237,49 @@ def _compare(formed, alone, folded, plans):
                     found_on.setdefault(name, set()).add(node)
                     if outcome.expected["value"] != "one value":
                         odd.add(node)
+                        if outcome.subject is None:
+                            majority.setdefault(name, set()).add(node)
         for name, causes in cohorts.same_nodes(found_on).items():
             for node in found_on[name]:
-                for one in folded[node].findings:
-                    if one["rule"] == name:
-                        one["caused_by"].extend(c for c in causes if c not in one["caused_by"])
+                _blame(folded[node], (name,), causes)
+        for name in asked_here:
+            if RULES[name].compare == "together":
+                _together(RULES[name], cohort, folded, plans, majority)
         listed.append({"name": cohort.name, "nodes": list(cohort.nodes), "why": cohort.why, "odd": sorted(odd)})
     for node, reason in alone.items():
         for name, (said, value) in folded[node].prints.items():
             outcome = Outcome("not_applicable", reason) if said == "value" else Outcome(said, value)
             _take(folded[node], RULES[name], plans[node][0], outcome)
     return listed
+
+
+def _blame(one, names, causes):
+    """Name further causes of the findings of some rules."""
+    for finding in one.findings:
+        if finding["rule"] in names:
+            finding["caused_by"].extend(c for c in causes if c not in finding["caused_by"])
+
+
+def _together(rule, cohort, folded, plans, majority):
+    """Differences that always come together are one finding, and the cause of each of them."""
+    explained = set()
+    asked = [node for node in cohort.nodes if rule.id in folded[node].prints]
+    if not asked:
+        return
+    titles = {name: RULES[name].title for name in majority}
+    for nodes, names in cohorts.together(majority, plans[asked[0]][0].params(rule.id).fewest):
+        told = {f["level"] for node in nodes for f in folded[node].findings if f["rule"] in names}
+        outcome = cohorts.one_cause(nodes, names, titles, max(told, key=LEVELS.index))
+        for node in sorted(nodes & set(asked)):
+            explained.add(node)
+            _blame(folded[node], names, [rule.id])
+            _take(folded[node], rule, plans[node][0], outcome)
+    for node in asked:
+        said, value = folded[node].prints[rule.id]
+        if node not in explained:
+            alone = len(cohort.nodes) == 1
+            settled = Outcome("not_applicable", "alone in its cohort: nothing to compare with") if alone else Outcome("passed")
+            _take(folded[node], rule, plans[node][0], settled if said == "value" else Outcome(said, value))
 
 
 def _take(one, rule, rules, outcome):

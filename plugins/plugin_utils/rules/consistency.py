@@ -12,10 +12,15 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Parameter, rule
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
-_SAME = "Bring the odd nodes to the version the cohort has, or put them into a cohort of their own (accelerator_cohort)."
+SAME = "Bring the odd nodes to the version the cohort has, or put them into a cohort of their own (accelerator_cohort)."
 
 
-def _cohort(id, title, reads=("host",), level="warn", follows=(), compare="text", parameters=None, remedy=_SAME):
+GOLDEN = Parameter("list", None, "", "the cohort itself: its majority; a list of the values that are right wins over it")
+
+
+def cohort_rule(id, title, reads=("host",), level="warn", follows=(), compare="text", parameters=None, remedy=SAME):
+    """Register a rule that compares nodes; each takes the parameter golden."""
+    parameters = dict(parameters or {}) if compare == "number" else {"golden": GOLDEN, **(parameters or {})}
     return rule(id=id, layer=1, level=level, title=title, reads=reads, scope="cohort", remedy=remedy, parameters=parameters, follows=follows, compare=compare)
 
 
@@ -30,7 +35,7 @@ def _per_group(view, path):
     return values[0][1] if len(values) == 1 else ", ".join("%s %s" % pair for pair in values)
 
 
-@_cohort(
+@cohort_rule(
     "cohort-model", "Same accelerator model", reads=("accelerators",), level="fail", remedy="Move the odd nodes to a cohort of their own, or replace the part."
 )
 def cohort_model(view, p):
@@ -56,7 +61,7 @@ def _whole(group):
     return group
 
 
-@_cohort(
+@cohort_rule(
     "cohort-count",
     "Same number of accelerators",
     reads=("accelerators",),
@@ -71,23 +76,23 @@ def cohort_count(view, p):
     return str(sum(len(_whole(group).packages) for group in view.groups))
 
 
-@_cohort("cohort-bios", "Same BIOS version")
+@cohort_rule("cohort-bios", "Same BIOS version")
 def cohort_bios(view, p):
     return view.section("host").text("bios", "version")
 
 
-@_cohort("cohort-bmc", "Same BMC firmware", level="info")
+@cohort_rule("cohort-bmc", "Same BMC firmware", level="info")
 def cohort_bmc(view, p):
     return view.section("host").text("bmc", "version")
 
 
-@_cohort("cohort-os", "Same operating system")
+@cohort_rule("cohort-os", "Same operating system")
 def cohort_os(view, p):
     host = view.section("host")
     return "%s %s" % (host.text("os", "id"), host.text("os", "version"))
 
 
-@_cohort("cohort-kernel", "Same kernel", follows=("cohort-os",))
+@cohort_rule("cohort-kernel", "Same kernel", follows=("cohort-os",))
 def cohort_kernel(view, p):
     return view.section("host").text("kernel", "release")
 
@@ -96,24 +101,24 @@ def cohort_kernel(view, p):
 _OWN = ("boot_image", "root", "initrd", "resume", "ip", "hostname", "bootif", "crashkernel", "uuid")
 
 
-@_cohort("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel",))
+@cohort_rule("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel",))
 def cohort_kernel_command_line(view, p):
     line = view.section("host").fact("kernel", "command_line")
     words = clean(line, 4096).split() if line.__class__ is str else []
     return " ".join(sorted(w for w in words if w.partition("=")[0].lower() not in _OWN)) or "(none)"
 
 
-@_cohort("cohort-driver", "Same accelerator driver", reads=("accelerators",), follows=("cohort-os",))
+@cohort_rule("cohort-driver", "Same accelerator driver", reads=("accelerators",), follows=("cohort-os",))
 def cohort_driver(view, p):
     return _per_group(view, ("driver", "version"))
 
 
-@_cohort("cohort-runtime", "Same accelerator runtime", reads=("accelerators",), level="info", follows=("cohort-driver",))
+@cohort_rule("cohort-runtime", "Same accelerator runtime", reads=("accelerators",), level="info", follows=("cohort-driver",))
 def cohort_runtime(view, p):
     return _per_group(view, ("driver", "runtime_version"))
 
 
-@_cohort("cohort-firmware", "Same accelerator firmware", reads=("accelerators",), follows=("cohort-model", "cohort-driver"))
+@cohort_rule("cohort-firmware", "Same accelerator firmware", reads=("accelerators",), follows=("cohort-model", "cohort-driver"))
 def cohort_firmware(view, p):
     versions = {}
     for device in [device for group in view.groups for device in _whole(group).packages]:
@@ -125,7 +130,7 @@ def cohort_firmware(view, p):
     return "; ".join("%s %s" % (name, ", ".join(sorted(found))) for name, found in sorted(versions.items()))
 
 
-@_cohort(
+@cohort_rule(
     "cohort-memory",
     "Same host memory",
     compare="number",
@@ -136,7 +141,7 @@ def cohort_memory(view, p):
     return view.section("host").number("memory", "total_mib")
 
 
-@_cohort("cohort-cpu", "Same processors")
+@cohort_rule("cohort-cpu", "Same processors")
 def cohort_cpu(view, p):
     host = view.section("host")
     return "%d x %s" % (host.number("cpu", "sockets"), host.text("cpu", "model"))
@@ -153,3 +158,18 @@ def cohort_cpu(view, p):
 )
 def unique_accelerators(view, p):
     return identities.of(view)
+
+
+@rule(
+    id="cohort-together",
+    layer=1,
+    level="info",
+    title="No group of nodes differs from its cohort in many settings at once",
+    reads=(),
+    scope="cohort",
+    compare="together",
+    remedy="One cause, most likely another image or an update that has not reached these nodes: install them again, and not setting by setting.",
+    parameters={"fewest": Parameter("int", 3, "settings", "our choice: two may be chance or cause and effect")},
+)
+def cohort_together(view, p):
+    return ""
