@@ -323,7 +323,10 @@ def crio(asked, unit):
     on_disk = not_applicable("nothing to compare")
     if live and not why and "default" in disk:
         on_disk = {"default_handler": disk["default"], "handlers": sorted(disk["handlers"])}
-    mirrors, insecure, unread = registries(asked)
+    # Here, because few nodes run CRI-O.
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import container_registries
+
+    mirrors, insecure, unread = container_registries.read(asked)
     # CRI-O 1.23 and newer cannot turn CDI off
     return engine(
         "cri-o", installed=program, running=True if live else exists if exists is not True else unknown("crio status config did not answer"), version=number,
@@ -333,24 +336,6 @@ def crio(asked, unit):
         registry=unknown(unread) if unread else registry(asked, None, mirrors, (said.get("insecure") or []) + insecure, said.get("credentials", False)),
         files=files, read_from=(["crio status config"] if live else []) + (["files"] if files else []),
     )  # fmt: skip
-
-
-def registries(asked):
-    """({registry: mirrors}, [registry without TLS], why not complete or "") of containers-registries.conf(5), by which CRI-O and Podman pull."""
-    names = asked.host.listdir("/etc/containers/registries.conf.d")
-    mirrors, insecure, problem = {}, [], "" if names.ok or names.status in (ABSENT, NOT_A_DIRECTORY) else names.reason
-    more = sorted(name for name in names.value or [] if name.endswith(".conf"))[:FILES]
-    for path in ["/etc/containers/registries.conf", *("/etc/containers/registries.conf.d/" + name for name in more)]:
-        doc, why = asked.toml(path)
-        problem = problem or why
-        entries = table(doc).get("registry")
-        for entry in entries if isinstance(entries, list) else ():
-            entry = table(entry)
-            name, others = text(entry.get("prefix")) or text(entry.get("location")), entry.get("mirror")
-            if name:
-                mirrors[name] = [text(table(one).get("location")) or "" for one in others] if isinstance(others, list) else []
-                insecure += [name] if flag(entry.get("insecure")) else []
-    return mirrors, insecure, problem
 
 
 def podman(asked):
