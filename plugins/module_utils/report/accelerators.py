@@ -31,7 +31,7 @@ GROUPS = {
     "fabric": ("state", "status", "clique_id", "cluster_uuid"),
     "throttle": ("active",),
 }
-# What only some tools tell: there where its manufacturer's reader asks for it, whatever the answer.
+# There where the manufacturer's reader asks for it.
 MORE = {
     "temperature_c": ("shutdown_core",),
     "power_w": ("limit_min", "limit_max"),
@@ -122,10 +122,10 @@ def device(id, index, name, kind="package", parent=None, **facts):
         if given is None:
             given = unknown("%s: not read" % group)
         elif keys and isinstance(given, dict) and "unknown" not in given and "not_applicable" not in given:
-            told = {key: unknown("%s.%s: not read" % (group, key)) if given.get(key) is None else given[key] for key in keys}
-            given = dict(told, **{key: given[key] for key in MORE.get(group, ()) if given.get(key) is not None})
+            told = {key: given.get(key) for key in (*keys, *MORE.get(group, ())) if key in keys or given.get(key) is not None}
+            given = {key: unknown("%s.%s: not read" % (group, key)) if value is None else value for key, value in told.items()}
         entry[group] = given
-    if facts.get("clocks_mhz") is not None:
+    if "clocks_mhz" in facts:
         entry["clocks_mhz"] = facts.pop("clocks_mhz")
     entry["firmware"] = facts.pop("firmware", None) or {}
     entry["device_nodes"] = facts.pop("device_nodes", None) or []
