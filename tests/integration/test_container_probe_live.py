@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import jsonschema
 import pytest
 from allocation_samples import OK, UUID, accelerator
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, grants, probe
@@ -24,6 +25,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.together import run_together
 from probe_engines import IMAGE, client, dockerd, image_tree, libraries, load, nodes
 
+SCHEMA = jsonschema.Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "probes.json").read_text(encoding="utf-8")))
 NODES = ("/dev/alixpu", "/dev/alixpu_ctl", "/dev/alixpu_ppu0")
 CONFIG = """
 [containers]
@@ -77,9 +79,11 @@ class Engine:
         }
         given.update({"runtime": self.name, **options})
         try:
-            return probe.collect(own, given, str(self.made), str(self.here / "none" / "lock"))
+            section = probe.collect(own, given, str(self.made), str(self.here / "none" / "lock"))
         finally:
             own.close()
+        assert [error.message[:200] for error in SCHEMA.iter_errors(json.loads(json.dumps(section)))] == []
+        return section
 
     def ids(self):
         words = [str(self.bin / self.name), "ps", "-aq"]
