@@ -31,9 +31,9 @@ NOT_READ = {
     "amdsmi-partition-fixed-rocm64-excerpt.txt": "amd-smi partition: amd-smi static and the driver's files tell the same",
     "amdsmi-partition-na-rocm63.txt": "amd-smi partition: amd-smi static and the driver's files tell the same",
     "amdsmi-process-csv-rocm62.txt": "amd-smi process --csv: the JSON or the text is read",
-    "amdsmi-topology-json-old-rocm611.json": "amd-smi topology: paths between devices",
-    "amdsmi-topology-json-single.json": "amd-smi topology: paths between devices",
-    "amdsmi-topology-mi300x-rocm61.txt": "amd-smi topology: paths between devices",
+    "amdsmi-topology-json-old-rocm611.json": "amd-smi topology: allocation_info reads it: tests/captures/test_captures_paths.py",
+    "amdsmi-topology-json-single.json": "amd-smi topology: allocation_info reads it: tests/captures/test_captures_paths.py",
+    "amdsmi-topology-mi300x-rocm61.txt": "amd-smi topology: allocation_info reads it: tests/captures/test_captures_paths.py",
     "dmesg-gpu-reset-ok-igpu.txt": KERNEL,
     "dmesg-mailbox-vf-not-ready.txt": KERNEL,
     "dmesg-mes-failed-7900xtx.txt": KERNEL,
@@ -45,7 +45,7 @@ NOT_READ = {
     "rocm-smi-concise-mi300ax4-rocm64.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
     "rocm-smi-showproductname-sriov-mi300x.txt": "rocm-smi --showproductname: rocm-smi -a --json tells the same",
     "rocm-smi-showtoponuma-mi210x8.txt": "rocm-smi --showtoponuma: rocm-smi -a --json tells the same",
-    "rocm-smi-topo-mi250x8-excerpt.txt": "rocm-smi --showtopo: paths between devices",
+    "rocm-smi-topo-mi250x8-excerpt.txt": "rocm-smi --showtopo: allocation_info reads it: tests/captures/test_captures_paths.py",
     "rocminfo-mi300x-snippet.txt": "rocminfo: the runtime's own list, which amd-smi and KFD tell",
 }
 # rocm-smi -a --json: model, GiB or exact MiB of memory, core, memory and edge temperatures, power, cap, addresses, driver

@@ -299,15 +299,15 @@ READ = {
     "host/ras-mc-ctl-summary-unknown-memory.txt": record_without_a_module,
 }
 
-# Not read yet: the command or file that would be asked, or where we read the same fact instead.
+# Not read here: the command or file that would be asked, or where we read the same fact instead.
 NOT_READ = {
     "pci/dgx-a100-pci-manifest-gcm.json": "a publisher's list of expected links",
-    "pci/lspci-acs-root-port-enabled-fragment.txt": "PCI configuration space (ACS)",
-    "pci/lspci-vvv-cx7-gen4-x8-downgraded-and-vf-x0.txt": "links of network adapters",
-    "pci/lspci-vvv-cx7-nic.txt": "links of network adapters",
-    "pci/lspci-vvv-downgraded-mixed.txt": "links of functions that are no accelerators",
-    "pci/lspci-vvv-h100-gpu.txt": "lspci -vvv; the link is read from sysfs",
-    "pci/lspci-vvv-nvswitch.txt": "lspci -vvv; the link is read from sysfs",
+    "pci/lspci-acs-root-port-enabled-fragment.txt": "read by test_captures_paths.py",
+    "pci/lspci-vvv-cx7-gen4-x8-downgraded-and-vf-x0.txt": "read by test_captures_paths.py",
+    "pci/lspci-vvv-cx7-nic.txt": "read by test_captures_paths.py",
+    "pci/lspci-vvv-downgraded-mixed.txt": "read by test_captures_paths.py",
+    "pci/lspci-vvv-h100-gpu.txt": "read by test_captures_paths.py",
+    "pci/lspci-vvv-nvswitch.txt": "read by test_captures_paths.py",
     "host/df-P-T-long-device.txt": "df; room is asked of the file system, mounts of /proc/self/mountinfo",
     "host/edac-util-v-no-errors.txt": "edac-util; read from /sys/devices/system/edac",
     "host/ipmitool-lan-print-dell-dhcp.txt": "ipmitool lan print; how the BMC is reached is no concern of the node",

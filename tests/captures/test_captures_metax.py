@@ -49,7 +49,7 @@ OTHERS = ("mx-smi-count-ecc-retired.txt", "mx-smi-process-table.txt", "mx-smi-to
 # Why nothing of the reader of a node asks them.
 NOT_READ = {
     "mx-smi-show-pcie.txt": "mx-smi --show-pcie (the link is read from /sys)",
-    "mx-smi-topo-n-c500x8-nic6.txt": "mx-smi topo -n: paths to network adapters",
+    "mx-smi-topo-n-c500x8-nic6.txt": "mx-smi topo -n: allocation_info reads it: tests/captures/test_captures_paths.py",
 }
 
 

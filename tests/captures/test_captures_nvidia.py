@@ -20,7 +20,7 @@ NOT_READ = {
     "dcgmi-diag-": "dcgmi diag: a test that runs for minutes, not a question to a node",
     "dcgmi-discovery-l-": "dcgmi discovery -l: DCGM lists what NVML does",
     "dcgmi-nvlink-e-": "dcgmi nvlink -e: NVML and nvidia-smi nvlink -e tell the same without a host engine",
-    "dcgmi-topo-": "dcgmi topo: paths between devices",
+    "dcgmi-topo-": "dcgmi topo: nvidia-smi topo tells the same",
     "dcgmi-v-3.1.8": "dcgmi -v: versions of services",
     "fabricmanager-journal-": "journalctl -u nvidia-fabricmanager: services",
     "fabricmanager-log-": "/var/log/fabricmanager.log: services",
@@ -29,7 +29,7 @@ NOT_READ = {
     "nvbandwidth-": "nvbandwidth: a measurement",
     "pmon-": "nvidia-smi pmon: samples over time",
     "query-": "nvidia-smi --query-gpu and --query-compute-apps: -q -x, -q and the table tell the same",
-    "topo-": "nvidia-smi topo: paths between devices",
+    "topo-": "nvidia-smi topo: allocation_info reads it: tests/captures/test_captures_paths.py",
 }
 # Several files of one kind are named in full, so that a new one of the kind is noticed.
 NOT_READ_FILES = [

@@ -30,7 +30,7 @@ NOT_READ = {
     "ppu-smi-q-d-clock.txt": "ppu-smi -q -d CLOCK (clocks are no fact of a device)",
     "ppu-smi-query-ppu-noheader.csv": "ppu-smi --query-ppu (ppu-smi -q has the same)",
     "ppu-smi-query-retired-pages.csv": "ppu-smi --query-retired-pages (ppu-smi -q has their number)",
-    "ppu-smi-topo-m-8.txt": "ppu-smi topo -m (NUMA nodes are read from /sys, links from icn -s)",
+    "ppu-smi-topo-m-8.txt": "ppu-smi topo -m: allocation_info reads it: tests/captures/test_captures_paths.py",
 }
 
 

@@ -11,7 +11,7 @@ import demo
 import path_samples
 import pytest
 import synthetic
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, paths, policy
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
@@ -326,3 +326,21 @@ def test_a_card_that_its_driver_does_not_see_has_a_path_all_the_same(tree):
     assert made["accelerators.nvidia"]["devices"] == []
     assert made["paths.nvidia"]["tool"] == {"unknown": "not asked: its accelerators were not detected"}
     assert [end["id"] for end in made["paths.nvidia"]["ends"]][:5] == [*(synthetic.address(n) for n in range(4)), "mlx5_0"]
+
+
+def test_the_matrix_of_a_report(tree):
+    def fact(sections):
+        return paths.matrix_fact(NodeView("n1", synthetic.envelopes(sections), policy.Policy())).get("paths")
+
+    rows = fact(tree.sections()).split(";")
+    assert rows[0].split(" ") == ["", *("nvidia:%d" % n for n in range(4)), *("mlx5_%d" % n for n in range(4))]
+    assert rows[2].split(" ") == ["nvidia:1", "NV18", "X", "NV18", "NV18", "NODE", "PIX", "SYS", "SYS"]
+    assert rows[6].split(" ")[:3] == ["mlx5_1", "NODE", "PIX"]
+    assert fact(tree.sections({"missing": True})).split(";")[2].split(" ")[1] == "NODE"
+    assert fact(path_samples.Tree(2).sections(virtualization="kvm")).startswith(" nvidia:0 nvidia:1 mlx5_0")
+    hostile = tree.sections()
+    hostile["paths.nvidia"]["tool"] = {"ids": ["nvidia:0", "a;b c"], "levels": [["X", "NV 1;"], ["<script>", "X"]]}
+    hostile["paths.nvidia"]["matrix"] = None
+    assert fact(hostile) == " nvidia:0 a_b_c;nvidia:0 X NV_1_;a_b_c <script> X"
+    hostile["paths.nvidia"]["tool"]["levels"] = [[1, 2], [3]]
+    assert fact(hostile) is None

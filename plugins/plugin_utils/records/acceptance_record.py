@@ -13,7 +13,7 @@ from collections import Counter
 from functools import lru_cache
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint, paths
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean, show
 
@@ -104,6 +104,7 @@ def facts(view):
         "cpu": words(host("cpu", "model")),
         "memory_mib": words(host("memory", "total_mib")),
         "accelerators": words(accelerators_text(view)),
+        **paths.matrix_fact(view),
         "driver": words(drivers[0] if len(drivers) == 1 else _joined(drivers) if drivers else {"unknown": "no accelerator was read"}),
         **({"written": "; ".join(written)[:_LONGEST_WRITTEN]} if written else {}),
     }

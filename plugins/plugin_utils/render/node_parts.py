@@ -117,6 +117,21 @@ def device_table(devices):
     return Markup("".join(parts))
 
 
+def matrix_table(text):
+    """The paths between the devices of a node: rows with ";" between, cells with blanks; a row that begins with a blank has the names of the columns."""
+    parts = ['<div class="scroll free"><table class="devices">']
+    for row in text.split(";"):
+        cells = row.split(" ")
+        if cells[0]:
+            parts.append('<tr><th scope="row">%s' % markup(cells[0]))
+            parts += ["<td>" + markup(cell) for cell in cells[1:]]
+        else:
+            parts.append("<tr><th>")
+            parts += ['<th scope="col">' + markup(cell) for cell in cells[1:]]
+    parts.append("</table></div>")
+    return "".join(parts)
+
+
 def _by_reason(rules, outcomes):
     """[(state, reason, [rules])] of rules with these outcomes, equal reasons together."""
     joined = {}
@@ -184,7 +199,7 @@ class Parts:
 
     def __init__(self, fleet, targets):
         self.targets = targets
-        self._rules, self._facts, self._layers = {}, {}, {}
+        self._rules, self._facts, self._layers, self._matrices = {}, {}, {}, {}
         catalogue = fleet.get("rule_catalogue") or {}
         summaries = {id(verdict.get("rules")): verdict.get("rules") or {} for verdict in fleet.get("verdicts") or []}
         names = {rule for rules in summaries.values() for rule in rules} | set(catalogue)
@@ -204,6 +219,16 @@ class Parts:
             if place:
                 self._facts[place] = made
         return made
+
+    def _matrix(self, text, name, anchor):
+        """The table of paths, or where on the page the same one stands: a fleet has few different ones."""
+        if text.__class__ is not str or not text:
+            return ""
+        if text in self._matrices:
+            other, where = self._matrices[text]
+            return '<p class="soft">Paths: as those of <a href="#%s">%s</a></p>' % (where, markup(other))
+        self._matrices[text] = (name, anchor)
+        return "<h4>Paths</h4>" + matrix_table(text)
 
     def _summary(self, verdict):
         # The fleet holds the summaries while the page is made, so an identity stands for one summary.
@@ -226,6 +251,8 @@ class Parts:
         name = w.words(verdict.get("node"))
         anchor = w.anchor("node", name)
         devices = verdict.get("devices") or []
+        facts = dict(verdict.get("facts") or {})
+        matrix = self._matrix(facts.pop("paths", None), name, anchor)
         reasons = [w.words(reason) for reason in verdict.get("reasons") or []]
         listed = {finding.get("rule") for finding in findings}
         return {
@@ -236,7 +263,8 @@ class Parts:
             "extra": w.untold(reasons, {w.words(finding.get("summary")) for finding in findings} | summary.reasons) if reasons else [],
             "cohort": w.words(verdict.get("cohort")),
             "cells": Markup(summary.cells.replace("\0", anchor)),
-            "facts": Markup("".join(self._fact(key, value) for key, value in (verdict.get("facts") or {}).items())),
+            "facts": Markup("".join(self._fact(key, value) for key, value in facts.items())),
+            "matrix": Markup(matrix),
             "devices": device_table(devices) if devices else "",
             "device_count": len(devices),
             "findings": [_finding(finding, name) for finding in findings],

@@ -145,3 +145,42 @@ def _table(name):
 def entry(table, manufacturer, name=""):
     """The first line of data/pcie.yml that fits, None without one."""
     return next((line for line, pattern in _table(table) if line["manufacturer"] == manufacturer and pattern.search(name)), None)
+
+
+LARGEST_MATRIX = 40  # devices and adapters of one table in a report
+_OVER_PCI = ("X", "?", "PIX", "PXB", "PHB", "NODE", "SYS", "PCIE", "OK")
+
+
+def matrix_fact(view):
+    """{"paths": the matrix of the node as one text}: rows with ";" between, a row's id first; {} without one. Links of the tool stand over paths of PCI."""
+    try:
+        made = of(view)
+    except NoAnswer:
+        return {}
+    rows = []
+    for _manufacturer, tool, matrix in made.tools:
+        ids, levels = _square(matrix)
+        if len(ids) < 2:
+            ids, levels = _square(tool)
+        over, words = _square(tool)
+        place = {ident: number for number, ident in enumerate(over)}
+        if 1 < len(ids) <= LARGEST_MATRIX:
+            places = [place.get(ident) for ident in ids]
+            names = [clean(ident, 24).replace(" ", "_").replace(";", "_") for ident in ids]
+            rows.append(" ".join(("", *names)))
+            for name, row, own in zip(names, levels, places, strict=True):
+                cells = []
+                for level, other in zip(row, places, strict=True):
+                    word = words[own][other] if own is not None and other is not None else level
+                    cells.append(clean(level if word in _OVER_PCI else word, 12).replace(" ", "_").replace(";", "_") or "?")
+                rows.append(" ".join((name, *cells)))
+    return {"paths": ";".join(rows)} if rows else {}
+
+
+def _square(table):
+    """(ids, rows) of a square table of texts, ([], []) where it is none."""
+    ids, rows = (table.get("ids"), table.get("levels")) if table.__class__ is dict else (None, None)
+    if ids.__class__ is not list or rows.__class__ is not list or len(ids) != len(rows) or not all(ident.__class__ is str and ident for ident in ids):
+        return [], []
+    good = all(row.__class__ is list and len(row) == len(ids) and all(word.__class__ is str for word in row) for row in rows)
+    return (ids, rows) if good else ([], [])
