@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -23,6 +24,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.together import run_together
+from copied import ROOT
 from probe_engines import IMAGE, client, dockerd, image_tree, libraries, load, nodes
 
 SCHEMA = jsonschema.Draft202012Validator(json.loads((Path(__file__).parents[2] / "docs" / "schemas" / "probes.json").read_text(encoding="utf-8")))
@@ -111,6 +113,7 @@ def docker(short):
     daemon, socket = dockerd(here, json.dumps({"runtimes": {"nvidia": {"path": str(here / "runtime")}}}))
     try:
         engine = Engine(here, "docker")
+        engine.socket = "unix://" + socket
         real = shutil.which("docker")
         client(engine.bin, "docker", [real, "-H", "unix://" + socket])
         load([str(engine.bin / "docker")], image_tree(here / "tree"))
@@ -279,6 +282,32 @@ def test_check_mode_does_nothing_and_what_it_prints_runs(docker, slices):
     env = dict(os.environ, PATH="%s:%s" % (docker.bin, os.environ["PATH"]))
     pasted = subprocess.run(["sh", "-c", section["would_start"][0]], capture_output=True, text=True, env=env, check=True)
     assert "/dev/alixpu_ppu0" in pasted.stdout and docker.ids() == []
+
+
+@pytest.mark.parametrize("check", [False, True])
+def test_as_a_module(docker, tmp_path, check):
+    """Sent to the machine as Ansible sends it, and what is told before."""
+    folder = Path("/var/lib/fleetproof/accelerator")
+    was = sorted(one.name for one in folder.iterdir()) if folder.exists() else None
+    options = {"manufacturer": "thead", "devices": [accelerator("thead")], "detection": OK, "image": IMAGE, "pull": "never", "runtime": "docker"}
+    probing = {"name": "Probe", "fleetproof.accelerator.container_probe": options, "register": "probed"}
+    show = {"name": "Show", "ansible.builtin.copy": {"content": "{{ probed | to_json }}", "dest": str(tmp_path / "out")}, "check_mode": False}
+    play = [{"name": "All", "hosts": "all", "gather_facts": False, "tasks": [probing, show]}]
+    (tmp_path / "play.yml").write_text(json.dumps(play))
+    argv = [str(Path(sys.executable).parent / "ansible-playbook"), str(tmp_path / "play.yml"), "-i", "here,", "-c", "local"]
+    argv += ["-e", "ansible_python_interpreter=" + sys.executable, *(["--check"] if check else [])]
+    env = dict(os.environ, DOCKER_HOST=docker.socket, ANSIBLE_NOCOLOR="1", COLUMNS="300")
+    done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=200)
+    assert done.returncode == 0, done.stdout[-2000:]
+    result = json.loads((tmp_path / "out").read_text())
+    section = result["sections"]["probes.thead"]
+    told = "here: probes of thead: " + ("check mode, nothing is started" if check else "starts containers labeled fleetproof.accelerator/preflight=true")
+    assert told in " ".join(done.stdout.split()) and result["changed"] is True
+    row = section["checks"][0]
+    assert (row["capability"], row["depth"]) == ("container-device", "simulated" if check else "measured"), row
+    assert section["started"] == (0 if check else 1) and docker.ids() == []
+    now = sorted(one.name for one in folder.iterdir()) if folder.exists() else None
+    assert now == was if check else set(now) - {"lock"} == set(was or ()) - {"lock"}
 
 
 def test_recorded_and_replayed(docker, slices):
