@@ -56,7 +56,7 @@ def device_lost(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Follow the vendor's guide for the state or code that its tool shows.",
-    follows=("device-lost", "row-remap-failed", "recovery-action"),
+    follows=("device-lost", "row-remap-failed", "recovery-action", "fault-codes"),
 )
 def device_health(device, p):
     state = device.word("health", "state")
@@ -128,6 +128,8 @@ def _limit(device, name):
     try:
         return device.number("temperature_c", name)
     except NoAnswer as no:
+        if no.outcome == "not_applicable":
+            raise
         try:
             return products.expected(device, name + "_c")[0]
         except NoAnswer:

@@ -12,10 +12,16 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     Parameter,
     expectation,
     found,
+    not_applicable,
     rule,
 )
 
 _DEVICES = ("accelerators",)
+_REPAIRS = (
+    ("unrepairable_memory", "Memory of the device cannot be repaired", "fail"),
+    ("channel_repair_pending", "A repair of a memory channel is pending until the device is reset", "warn"),
+    ("tpc_repair_pending", "A repair of a compute unit is pending until the device is reset", "warn"),
+)
 
 
 @rule(
@@ -71,20 +77,17 @@ def row_remap_count(device, p):
     follows=("device-lost", "recovery-action"),
 )
 def memory_repair(device, p):
-    reasons = []
-    for key, words, level in (
-        ("unrepairable_memory", "Memory of the device cannot be repaired", "fail"),
-        ("channel_repair_pending", "A repair of a memory channel is pending until the device is reset", "warn"),
-        ("tpc_repair_pending", "A repair of a compute unit is pending until the device is reset", "warn"),
-    ):
-        try:
-            if told.extra(device, key) is True:
-                return found(words, key.replace("_", " "), expectation("none", origin="vendor document: nvidia-smi: repair status"), level=level)
-        except NoAnswer as no:
-            reasons.append(no)
-    if len(reasons) == 3:
-        raise reasons[0]
-    return PASSED
+    extra = device.data.get("extra")
+    said = [extra.get(key) for key, _words, _level in _REPAIRS] if extra.__class__ is dict else []
+    if True in said:
+        key, words, level = _REPAIRS[said.index(True)]
+        return found(words, key.replace("_", " "), expectation("none", origin="vendor document: nvidia-smi: repair status"), level=level)
+    if False in said:
+        return PASSED
+    for (key, _words, _level), value in zip(_REPAIRS, said):
+        if value is not None:
+            told.extra(device, key)  # why it is not known
+    return not_applicable("memory repair: not told of this part")
 
 
 @rule(

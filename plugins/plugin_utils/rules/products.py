@@ -15,10 +15,15 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 DATA = Path(__file__).parent.parent / "data" / "products.yml"
 
 
+@lru_cache(maxsize=1)
+def _document():
+    return yaml.load(DATA.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
 @lru_cache(maxsize=8)
 def _table(name, told):
     """[(manufacturer, pattern of the name, what is told)]"""
-    entries = yaml.safe_load(DATA.read_text(encoding="utf-8"))[name]
+    entries = _document()[name]
     return [(e["manufacturer"], re.compile(e["name"], re.IGNORECASE), e[told]) for e in entries]
 
 
@@ -52,7 +57,7 @@ class Product:
 @lru_cache(maxsize=1)
 def catalogue():
     """[(manufacturer, pattern of the name, PCI device ids, memory from and to, Product)]"""
-    document = yaml.safe_load(DATA.read_text(encoding="utf-8"))
+    document = _document()
     return [
         (
             entry["manufacturer"],
@@ -80,7 +85,6 @@ def find(manufacturer, name, device="", memory_mib=None):
 _ID = re.compile(r"(?:0x)?([0-9a-f]{4})(?:10de)?\Z")
 
 
-@lru_cache(maxsize=1024)
 def _device_id(text):
     """Tools print 0x74a1, 233010DE or 0x233010DE; 000010DE and the like is none."""
     told = _ID.match(text.lower())
@@ -91,8 +95,12 @@ def of(device):
     """The Product of a device, by what its tool prints; None when it is not known."""
     extra, memory = device.data.get("extra"), device.data.get("memory_mib")
     said = extra.get("pci_device") if extra.__class__ is dict else None
-    number = _device_id(said[:20]) if said.__class__ is str else ""
-    return find(device.manufacturer, device.name, number, memory if memory.__class__ in (int, float) else None)
+    return _of(device.manufacturer, device.name, said[:20] if said.__class__ is str else "", memory if memory.__class__ in (int, float) else None)
+
+
+@lru_cache(maxsize=4096)
+def _of(manufacturer, name, said, memory):
+    return find(manufacturer, name, _device_id(said), memory)
 
 
 def expected(device, fact):

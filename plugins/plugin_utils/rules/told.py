@@ -11,6 +11,10 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 def part(device, group, key=None):
     """A group of a device, or a key in it. Where the reader does not ask for it the question does not arise: not_applicable."""
     block = device.data.get(group)
+    if key is not None and block.__class__ is dict:
+        value = block.get(key)
+        if value is not None and (value.__class__ is not dict or len(value) > 1):
+            return value
     if block is None or (key is not None and block.__class__ is dict and key not in block and not ({"unknown", "not_applicable"} & set(block))):
         raise NoAnswer("not_applicable", "%s: not asked of %s" % (".".join(filter(None, (group, key))), device.manufacturer))
     return device.fact(group) if key is None else device.fact(group, key)
