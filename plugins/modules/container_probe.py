@@ -203,7 +203,7 @@ recording:
   sample: {schema: fleetproof.accelerator/recording/v1}
 """
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import probe, section
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import probe
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_found
 
 
@@ -211,7 +211,11 @@ def main():
     run_found(
         probe.answer,
         {
-            "manufacturer": {"type": "str", "required": True, "choices": list(section.MANUFACTURERS)},
+            "manufacturer": {
+                "type": "str",
+                "required": True,
+                "choices": ["amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead"],
+            },
             "image": {"type": "str"},
             "pull": {"type": "str", "default": "missing", "choices": ["missing", "never", "always"]},
             "runtime": {"type": "str", "choices": ["docker", "nerdctl", "ctr", "podman"]},

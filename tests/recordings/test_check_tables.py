@@ -26,7 +26,7 @@ def parts(name):
 
 
 def test_every_row_has_its_line():
-    told = set(DATA["rows"]) | {row for entry in DATA["manufacturers"].values() for row in entry.get("rows", {})}
+    told = set(DATA["rows"]) | set(DATA["probes"]) | {row for entry in DATA["manufacturers"].values() for row in entry.get("rows", {})}
     assert told == set(CAPABILITIES) - set(OWN)
     assert sorted(DATA["manufacturers"]) == sorted(nine.PARTS)
     assert {name: entry["detection"]["cross_check"] for name, entry in DATA["manufacturers"].items() if "cross_check" in entry["detection"]} == HOST_COMMANDS

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable
 
@@ -28,7 +27,6 @@ def collect(host, options, root=ROOT, operator_lock=OPERATOR_LOCK):
     maker, devices, section["note"] = _detected(manufacturer, options)
     if section["note"]:
         return section
-    # Here, because only a node with an accelerator needs them.
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.probing import Probing
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.rows import Simulated
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
@@ -76,11 +74,15 @@ def statement(options):
 
 def _detected(manufacturer, options):
     """(maker, devices, why nothing is probed, or "")."""
-    maker, devices, detection = allocation.maker_of(manufacturer), options.get("devices"), options.get("detection")
+    devices, detection = options.get("devices"), options.get("detection")
+    if not isinstance(devices, list):
+        return None, [], "its accelerators could not be read, so nothing was started"
+    if isinstance(detection, dict) and detection.get("state") == "unavailable":
+        return None, [], "detection is unavailable, so nothing was started: %s" % (detection.get("reason") or "no reason given")
+    # Here, because only a node with an accelerator needs it.
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
+
+    maker = allocation.maker_of(manufacturer)
     if maker is None:
         return None, [], "nothing is probed for this manufacturer"
-    if not isinstance(devices, list):
-        return maker, [], "its accelerators could not be read, so nothing was started"
-    if isinstance(detection, dict) and detection.get("state") == "unavailable":
-        return maker, [], "detection is unavailable, so nothing was started: %s" % (detection.get("reason") or "no reason given")
     return maker, [allocation._tidy(device) for device in devices if isinstance(device, dict)], ""
