@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import marshal
 import re
 from functools import lru_cache
 from pathlib import Path
@@ -33,19 +34,27 @@ class Hop:
 class Paths:
     """ends: of all kinds, each once; functions: address -> what is told of it; gaps: why a part is not known."""
 
-    def __init__(self, view):
-        self.ends, self.functions, self.tools, self.gaps = [], {}, [], []
+    def __init__(self, parts, gaps=()):
+        self.ends, self.functions, self.tools, self.gaps = [], {}, [], list(gaps)
         seen = set()
-        for name in sorted(view.sections):
-            if not name.startswith("paths."):
-                continue
-            problem = view.missing(name)
-            if problem:
-                self.gaps.append(problem)
-                continue
-            data = view.sections[name]["data"]
-            self._take(data, name.partition(".")[2], seen)
+        for manufacturer, data in parts:
+            self._take(data, manufacturer, seen)
         self.hops = None
+        self._known = {}
+
+    def once(self, key, derive):
+        """What derive() gives, asked once for all nodes of equal paths. key: all that it depends on besides these paths."""
+        if key not in self._known:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            try:
+                self._known[key] = (derive(), None)
+            except NoAnswer as no:
+                self._known[key] = (None, no)
+        value, problem = self._known[key]
+        if problem is not None:
+            raise NoAnswer(problem.outcome, problem.reason)
+        return value
 
     def _take(self, data, manufacturer, seen):
         functions, ends, problems = data.get("functions"), data.get("ends"), data.get("problems")
@@ -100,11 +109,32 @@ class Paths:
         return None if upper is None or lower is None else min(upper, lower)
 
 
+_PARTS = ("ends", "functions", "matrix", "problems", "tool")
+_EQUAL = {}  # equal nodes have equal paths: they are made and judged once
+MOST = 256
+
+
+def _made(view):
+    names = [name for name in sorted(view.sections) if name.startswith("paths.")]
+    gaps = [problem for problem in map(view.missing, names) if problem]
+    parts = [(name.partition(".")[2], view.sections[name]["data"]) for name in names if not view.missing(name)]
+    try:
+        key = marshal.dumps((gaps, [(maker, [data.get(part, ...) for part in _PARTS]) for maker, data in parts]), 0)
+    except ValueError:  # too deep to be written down
+        return Paths(parts, gaps)
+    paths = _EQUAL.get(key)
+    if paths is None:
+        if len(_EQUAL) >= MOST:
+            _EQUAL.clear()
+        paths = _EQUAL[key] = Paths(parts, gaps)
+    return paths
+
+
 def of(view):
     """The Paths of a node. NoAnswer where there are none."""
     paths = view.derived.get("paths")
     if paths is None:
-        paths = view.derived["paths"] = Paths(view)
+        paths = view.derived["paths"] = _made(view)
     if not paths.tools:
         if paths.gaps:
             raise NoAnswer("unknown", paths.gaps[0])
@@ -127,6 +157,11 @@ def of_bare_metal(view):
     if kind != "none":
         raise NoAnswer("not_applicable", "a guest (%s): its ports are made up by its host" % kind)
     return paths
+
+
+def names_of(view):
+    """Names of the devices as part of a key."""
+    return tuple((device.id, device.manufacturer, device.name) for device in view.packages)
 
 
 def shown(ends, most=6):
@@ -157,6 +192,10 @@ def matrix_fact(view):
         made = of(view)
     except NoAnswer:
         return {}
+    return made.once("fact", lambda: _matrix_fact(made))
+
+
+def _matrix_fact(made):
     rows = []
     for _manufacturer, tool, matrix in made.tools:
         ids, levels = _square(matrix)

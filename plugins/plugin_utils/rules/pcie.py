@@ -23,6 +23,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 _READS = ("paths",)
 _HERE = "what both ends of the link can do"
 _REDIRECTS = {"request_redirect", "completion_redirect", "egress_control"}
+_TO_GUESTS = ("vfio-pci", "nvgrace_gpu_vfio_pci")
 # A function asks what is not there while it is looked for: this is counted on healthy nodes after each boot.
 _HARMLESS = ("UnsupReq", "ACSViol")
 
@@ -89,6 +90,10 @@ def _tell(low, what, unit, decide):
 )
 def pcie_path_width(view, p):
     made = paths.of_bare_metal(view)
+    return made.once("width", lambda: _path_width(made))
+
+
+def _path_width(made):
     # the own link of an accelerator is judged by pcie-width
     hops = [hop for hop in made.links() if hop.own is None or hop.own.get("kind") != paths.ACCELERATOR]
     unread = [hop for hop in hops if made.number(hop.lower, "width_current") is None or made.capable(hop, "width_max") is None]
@@ -110,6 +115,10 @@ def pcie_path_width(view, p):
 )
 def pcie_path_speed(view, p):
     made = paths.of_bare_metal(view)
+    return made.once("speed", lambda: _path_speed(made))
+
+
+def _path_speed(made):
     hops = []
     for hop in made.links():
         cards = {_device(end["address"]) for end in hop.ends if end.get("kind") == paths.ACCELERATOR}
@@ -132,7 +141,11 @@ def pcie_path_speed(view, p):
     follows=("pcie-path-width", "pcie-generation"),
 )
 def pcie_path_capability(view, p):
-    made = paths.of_bare_metal(view)
+    made, names = paths.of_bare_metal(view), paths.names_of(view)
+    return made.once(("capability", names), lambda: _path_capability(made, names))
+
+
+def _path_capability(made, devices):
     weakest = {}
     for hop in made.links():
         width, speed = made.capable(hop, "width_max"), made.capable(hop, "speed_max_gts")
@@ -143,7 +156,7 @@ def pcie_path_capability(view, p):
                 weakest[end["id"]] = min(weakest.get(end["id"], (1e9, None)), (width * speed, hop.lower))
     if len(weakest) < 2:
         return not_applicable("no two accelerators with a path to compare")
-    names = {device.id: device.name for device in view.packages}
+    names = {ident: name for ident, _manufacturer, name in devices}
     groups, told = {}, []
     for ident, (rate, lower) in weakest.items():
         groups.setdefault(names.get(ident, ""), []).append((ident, rate, lower))
@@ -221,14 +234,22 @@ def pcie_acs(view, p):
     if p.isolation_wanted:
         return not_applicable("the site wants devices kept apart (isolation_wanted)")
     made = paths.of_bare_metal(view)
+    return made.once(("acs", _handed_on(view)), lambda: _acs(made, _handed_on(view)))
+
+
+def _handed_on(view):
+    """Whether a device is handed to a virtual machine."""
+    try:
+        return any(entry.maybe("text", "driver") in _TO_GUESTS for entries in view.pci().values() for entry in entries)
+    except NoAnswer:
+        return False
+
+
+def _acs(made, handed_on):
     cards, peers = made.of(paths.ACCELERATOR), made.of(paths.ACCELERATOR, paths.RDMA)
     if len(peers) < 2 or not cards:
         return not_applicable("one device alone: no traffic between devices")
-    try:
-        drivers = {entry.maybe("text", "driver") for entries in view.pci().values() for entry in entries}
-    except NoAnswer:
-        drivers = set()
-    if drivers & {"vfio-pci", "nvgrace_gpu_vfio_pci"}:
+    if handed_on:
         return not_applicable("devices are handed to virtual machines (vfio-pci): they are kept apart on purpose")
     redirecting, unread = [], None
     for port in dict.fromkeys(port for end in cards for port in end["ports"]):
@@ -263,8 +284,11 @@ def pcie_acs(view, p):
     remedy="Boot with the kernel parameter that the standard of the site names (pci=pcie_bus_perf or pcie_bus_safe), or set the sizes in the BIOS.",
 )
 def pcie_payload(view, p):
-    made = paths.of_bare_metal(view)
-    names = {device.id: device.name for device in view.packages}
+    made, names = paths.of_bare_metal(view), paths.names_of(view)
+    return made.once(("payload", names), lambda: _payload(made, {ident: name for ident, _manufacturer, name in names}))
+
+
+def _payload(made, names):
     groups, unread = {}, None
     for end in made.of(paths.ACCELERATOR, paths.RDMA):
         settings = made.functions.get(end["address"], {}).get("settings")
@@ -344,8 +368,12 @@ def pcie_bar(view, p):
     parameters={"types": Parameter("list", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/pcie.yml")},
 )
 def iommu_mode(view, p):
-    made = paths.of_bare_metal(view)
-    manufacturers = {device.id: device.manufacturer for device in view.packages}
+    made, names = paths.of_bare_metal(view), paths.names_of(view)
+    key = ("iommu", names, tuple(p.types) if p.types is not None else None, p.expected("types")["origin"])
+    return made.once(key, lambda: _iommu_mode(made, p, {ident: manufacturer for ident, manufacturer, _name in names}))
+
+
+def _iommu_mode(made, p, manufacturers):
     odd, asked, unread = {}, False, None
     for end in made.of(paths.ACCELERATOR):
         entry = paths.entry("iommu", manufacturers.get(end["id"], end["id"].partition(":")[0]))

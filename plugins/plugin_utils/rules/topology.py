@@ -52,6 +52,10 @@ def _matrix(table):
 )
 def path_agreement(view, p):
     made = paths.of_bare_metal(view)
+    return made.once("agreement", lambda: _agreement(made))
+
+
+def _agreement(made):
     told, reasons = [], []
     for manufacturer, tool, matrix in made.tools:
         try:
@@ -99,10 +103,14 @@ def path_agreement(view, p):
 )
 def link_matrix(view, p):
     made = paths.of(view)
+    ids = {group.manufacturer: tuple(device.id for device in group.devices) for group in view.groups}
+    return made.once(("links", tuple(sorted(ids.items()))), lambda: _linked(made, ids))
+
+
+def _linked(made, devices):
     told, reasons = [], []
     for manufacturer, tool, _matrix_of_bus in made.tools:
-        group = view.group(manufacturer)
-        ids = {device.id for device in group.devices} if group else set()
+        ids = set(devices.get(manufacturer, ()))
         try:
             said = _matrix(tool)
         except NoAnswer as no:
