@@ -35,6 +35,11 @@ options:
       - Directory on the machine that holds the slicing libraries, one directory per manufacturer. This collection has none of its own.
       - Without it the rows say that the libraries are missing from what is granted.
     type: path
+  probe_image:
+    description:
+      - Image of the container that would show what a slice sees, for the commands in the rows. The default is that of the manufacturer where it has one.
+      - A row gets the command on the controller, from the grant and from the section C(container_runtime) of the run in O(run_directory).
+    type: str
 notes:
   - C(unavailable) is not broken. It says that what is on offer could not be shown to work; C(reason) tells why.
 seealso:
@@ -141,7 +146,11 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.module impo
 
 
 def main():
-    options = {"manufacturer": {"type": "str", "required": True, "choices": list(section.MANUFACTURERS)}, "slicing_library_root": {"type": "path"}}
+    options = {
+        "manufacturer": {"type": "str", "required": True, "choices": list(section.MANUFACTURERS)},
+        "slicing_library_root": {"type": "path"},
+        "probe_image": {"type": "str"},
+    }
     run_found(section.answer, options)
 
 

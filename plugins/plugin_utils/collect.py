@@ -18,6 +18,7 @@ from ansible.utils.display import Display
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import MalformedRecording, ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import emitted_rows
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import merged_recording, recording
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, dumps, utc
@@ -64,6 +65,8 @@ class CollectAction(ActionBase):
         else:
             status, answer, reason = self._read_node(name, arguments, task_vars, timeout)
         sections = answer.get("sections", {}) if status == READ else {}
+        if name == "allocation_info":
+            told(sections, run, node, arguments)
         recorded = answer.get("recording")
         changed = answer.get("changed") is True
         if run is None:
@@ -137,6 +140,17 @@ def found(run, node, manufacturer):
     if envelope.get("status") != READ:
         return {}
     return of_section(envelope["data"])
+
+
+def told(sections, run, node, arguments):
+    """Rows of allocation_info carry the command that a probe would start."""
+    envelope = (run.load(node, ("container_runtime",)).get("container_runtime") or {}) if run else {}
+    runtime = envelope["data"] if envelope.get("status") == READ else {}
+    for name, section in sections.items():
+        if name.startswith("allocation."):
+            emitted_rows.complete(
+                section, arguments.get("devices"), arguments.get("driver"), runtime, arguments.get("probe_image") or "", arguments.get("host_root") or "/"
+            )
 
 
 def of_section(section):

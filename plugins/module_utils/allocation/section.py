@@ -89,6 +89,8 @@ def _fill(section, maker, machine):
     section.update(
         checks=checks,
         grants={one.label: one.all() for one in simulated},
+        # for the command that two tenants would be started by; the controller takes it out again
+        second_slices={one.label: one.grant(grants.SLICED, 1)[0] for one in simulated if maker.PROBE and one.kind == grants.SLICED},
         note=maker.NOTE or ("" if checks else "none of its accelerators declares a capability to read"),
         sources=machine.sources,
     )
