@@ -11,7 +11,7 @@ from collections import Counter
 import config_space
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci_path, topology
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi, pci_path, topology
 
 MATRICES = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
@@ -196,3 +196,19 @@ def test_what_is_neither_accelerator_nor_adapter_has_no_path(captures):
         config_space.add(files, ["pci0000:00", address], config_space.of_lspci(block))
     host = ReplayHost({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": config_space.whole(files), "commands": []})
     assert pci_path.read(host, {}) == {"ends": [], "functions": {}, "matrix": {"ids": [], "levels": []}, "problems": []}
+
+
+@pytest.mark.parametrize(("name", "labels"), [("910b3-hccs", ["NPU%d" % n for n in range(8)]), ("a3-sio-fragment", ["Phy-ID2", "Phy-ID3"])])
+def test_ascend_tells_its_matrix_with_the_devices(captures, name, labels):
+    found, rows = npu_smi.parse_topo((captures / "ascend" / ("npu-smi-t-topo-%s.txt" % name)).read_text())
+    assert list(rows) == labels and set(labels) <= set(found)
+    devices = [{"id": "ascend:%d" % n, "extra": {"topology_row": {"label": label, "peers": rows[label]}}} for n, label in enumerate(labels)]
+    told = topology.of_devices(devices)
+    assert words(told, "ascend") == ({"HCCS": 56} if len(labels) == 8 else {"SIO": 2})
+    for broken in (
+        [],
+        [{}],
+        [{"id": "a", "extra": {"topology_row": {"label": 1, "peers": {}}}}],
+        [{"extra": {"topology_row": {"label": "NPU0", "peers": []}}}],
+    ):
+        assert topology.of_devices(broken) is None

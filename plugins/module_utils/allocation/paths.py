@@ -46,6 +46,6 @@ def collect(host, manufacturer, found):
             index = device.get("index")
             if isinstance(index, int) and not isinstance(index, bool) and isinstance(device.get("id"), str):
                 names.setdefault(index, device["id"])
-        section["tool"] = topology.read(host, manufacturer, names, sources)
+        section["tool"] = topology.of_devices(devices) or topology.read(host, manufacturer, names, sources)
     section["sources"] = sources
     return section

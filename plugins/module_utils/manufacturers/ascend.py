@@ -287,9 +287,11 @@ class Reading:
         nominal = npu_smi.nominal(fam, name)
         if nominal and npu < SLICES:
             extra.update(hbm_nominal_mib=nominal, hbm_nominal_source=npu_smi.NOMINAL_SOURCE)
-        words = list(self.topo[1].get(self.labels.get(key), {}).values())
+        peers = self.topo[1].get(self.labels.get(key), {})
+        words = list(peers.values())
         if words:
             extra["topology"] = {word[:20]: words.count(word) for word in sorted(set(words))}
+            extra["topology_row"] = {"label": self.labels[key], "peers": {peer: word[:20] for peer, word in peers.items()}}
         for name in BOARD:
             value = self._said("board", npu, name)
             if is_known(value):
@@ -385,7 +387,7 @@ class Reading:
         heat = [die["temperature_c"]["core"] for die in dies]
         heat = next((one for one in heat if not is_known(one)), None) or max(heat)
         alike = build.identity(uuid=not_applicable("each die has its own"), serial=self._said("board", npu, "Serial Number"))
-        own = ("chip_id", "logic_id", "phy_id", "ecc_counters", "topology", "device_node", "error_code", "error_information", "ddr_mib")
+        own = ("chip_id", "logic_id", "phy_id", "ecc_counters", "topology", "topology_row", "device_node", "error_code", "error_information", "ddr_mib")
         extra = dict({key: value for key, value in first["extra"].items() if key not in own}, dies=len(dies))
         if "hbm_nominal_mib" in extra:
             extra["hbm_nominal_mib"] *= len(dies)

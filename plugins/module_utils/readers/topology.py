@@ -29,7 +29,7 @@ QUESTIONS = {
 }
 ENVIRONMENT = {"iluvatar": {"LD_LIBRARY_PATH": "/usr/local/corex/lib64:/usr/local/corex/lib"}}  # as manufacturers/iluvatar.py asks ixsmi
 NOT_ASKED = {
-    "ascend": not_applicable("npu-smi info -t topo is read with the devices (extra.topology)"),
+    "ascend": unknown("npu-smi info -t topo: no row of these devices"),
     "cambricon": not_applicable("no document tells what cnmon prints of paths"),
 }
 
@@ -158,6 +158,22 @@ def read(host, manufacturer, devices, sources):
             return unknown("%s: not understood: %.80r" % (name, answer.stdout.strip()))
         return shown(name, kinds, weights, nics, devices)
     return said
+
+
+def of_devices(devices):
+    """The matrix that npu-smi told with the devices (extra.topology_row); None where it told none."""
+    rows, ids = {}, {}
+    for device in devices:
+        extra = device.get("extra")
+        row = extra.get("topology_row") if isinstance(extra, dict) else None
+        if isinstance(row, dict) and isinstance(row.get("label"), str) and isinstance(row.get("peers"), dict) and isinstance(device.get("id"), str):
+            rows[row["label"]] = {str(peer)[:40]: word for peer, word in row["peers"].items() if isinstance(word, str)}
+            ids[row["label"]] = device["id"]
+    if not rows or len(rows) > LARGEST:
+        return None
+    labels = list(rows)
+    told = shown("npu-smi info -t topo", {"labels": labels, "rows": rows, "numa": {}, "cpus": {}}, {}, {}, {})
+    return dict(told, ids=[ids[label] for label in labels])
 
 
 def shown(name, kinds, weights, nics, devices):
