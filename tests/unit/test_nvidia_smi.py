@@ -200,6 +200,13 @@ def test_no_text_without_a_value_becomes_zero(text):
     assert counted == 0 if text in ("N/A", "[N/A]", "Not Supported") else is_unknown(counted)
 
 
+def test_a_count_below_nothing_was_never_read():
+    text = samples.gpu(0, dram=-1, margin="-1 C", low=-4).replace("<remapped_row_unc>0", "<remapped_row_unc>-1")
+    card = collect(text, count=1)["devices"][0]
+    assert is_unknown(card["ecc"]["uncorrected_volatile"]) and is_unknown(card["row_remap"]["uncorrected"]) and is_unknown(card["row_remap"]["banks"]["low"])
+    assert card["temperature_c"]["margin_core"] == -1 and card["row_remap"]["banks"]["max"] == 2559
+
+
 def test_the_names_of_older_drivers():
     old = samples.gpu(0, retired="0").replace("gpu_power_readings>", "power_readings>").replace("average_power_draw>", "power_draw>")
     old = old.replace("current_power_limit>", "power_limit>").replace("clocks_event_reason", "clocks_throttle_reason")

@@ -76,7 +76,9 @@ def value(raw, place, kind, branch=None):
     if kind == "f":
         return report.flag(raw, place)
     told = report.quantity(raw, place, None if kind == "n" else kind)
-    return unknown("%s: blank (%s)" % (place, told)) if is_known(told) and abs(told) >= _BLANK else told
+    if is_known(told) and (abs(told) >= _BLANK or (told < 0 and kind != "C")):
+        return unknown("%s: blank (%s)" % (place, told))
+    return told
 
 
 def read(raw, spec, branch=None):
