@@ -65,7 +65,7 @@ def test_without_the_section_nothing_is_known(tree, rule):
     assert said(rule, sections) == {"not_applicable"}
 
 
-@pytest.mark.parametrize("rule", [rule for rule in PATHS if rule not in ("pcie-errors", "pcie-bar", "link-matrix")])
+@pytest.mark.parametrize("rule", [rule for rule in PATHS if rule not in ("pcie-errors", "link-matrix")])
 def test_a_guest_has_the_ports_of_its_host(tree, rule):
     assert said(rule, tree.sections(virtualization="kvm")) == {"not_applicable"}
 
@@ -168,6 +168,28 @@ def test_errors_that_nobody_counts(tree):
     for address in tree.more:
         tree.more[address]["errors"] = {"correctable": {"error": "EIO"}}
     assert said("pcie-errors", tree.sections()) == {"unknown"}
+
+
+def test_replays(tree):
+    sections = tree.sections()
+    devices, minutes = sections["accelerators.nvidia"]["devices"], sections["host"]["uptime_seconds"] / 60
+    assert said("pcie-replays", sections) == {"passed"}
+    devices[1]["pcie"]["replay_count"], devices[2]["pcie"]["replay_count"] = int(9 * minutes), int(7 * minutes)
+    assert told("pcie-replays", sections) == [("found", "warn", "nvidia:1")]
+    assert told("pcie-replays", sections, accelerator_policy_pcie_replays_per_minute=10) == []
+    devices[1]["pcie"]["replay_count"], devices[2]["pcie"]["replay_count"] = {"unknown": "not told"}, {"not_applicable": "not counted"}
+    assert said("pcie-replays", sections) == {"passed", "unknown", "not_applicable"}
+
+
+def test_a_numa_node_that_the_firmware_does_not_name(tree):
+    sections = tree.sections()
+    silent = {"unknown": "the firmware names no NUMA node (-1)"}
+    sections["accelerators.nvidia"]["devices"][0]["numa_node"] = sections["pci"]["devices"][0]["numa_node"] = silent
+    assert told("numa-node", sections) == [("found", "warn", "nvidia:0")]
+    sections["host"]["cpu"]["numa_nodes"] = 1
+    assert said("numa-node", sections) == {"passed", "not_applicable"}
+    sections["accelerators.nvidia"]["devices"][0]["numa_node"] = sections["pci"]["devices"][0]["numa_node"] = {"unknown": "denied"}
+    assert said("numa-node", sections) == {"passed", "unknown"}
 
 
 def test_acs(tree):

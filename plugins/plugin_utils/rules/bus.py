@@ -24,6 +24,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 )
 
 _DEVICES = ("accelerators",)
+_NAMELESS = "the firmware names no NUMA node"
 _JOINED = ("completed", "complete")  # states of a fabric
 _GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s of PCI Express generations 1 to 6
 
@@ -318,8 +319,11 @@ def numa_node(device, p):
             raise
         try:
             node = _entry(device).number("numa_node")
-        except NoAnswer:
-            raise no from None
+        except NoAnswer as why:
+            # The reader tells the kernel's -1 as what it is: a firmware that says nothing.
+            if _NAMELESS not in no.reason and _NAMELESS not in why.reason:
+                raise no from None
+            node = -1
     if node >= 0:
         return PASSED
     nodes = device.group.view.section("host").number("cpu", "numa_nodes")

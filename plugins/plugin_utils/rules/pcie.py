@@ -9,6 +9,7 @@ from collections import Counter
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import paths
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
     NoAnswer,
     Parameter,
     expectation,
@@ -221,6 +222,28 @@ def _kinds(errors, kinds):
 
 
 @rule(
+    id="pcie-replays",
+    layer=1,
+    level="warn",
+    title="The device does not have to repeat its PCIe packets",
+    reads=("accelerators",),
+    scope="device",
+    remedy="Reseat the device and its riser or cable; when the count goes on growing under load, replace them, then the device.",
+    parameters={"per_minute": Parameter("number", 8, "replays a minute", "NVIDIA, DCGM: the health watch of PCIe warns from 8 replays a minute")},
+    follows=("device-lost", "pcie-width", "pcie-errors"),
+)
+def pcie_replays(device, p):
+    count = device.number("pcie", "replay_count")
+    if count <= 0:
+        return PASSED
+    minutes = device.group.view.section("host").number("uptime_seconds") / 60
+    rate = count / max(minutes, 1)
+    if rate <= p.per_minute:
+        return PASSED
+    return found("%g PCIe replays since boot, %.1f a minute" % (count, rate), count, p.expected("per_minute"))
+
+
+@rule(
     id="pcie-acs",
     layer=1,
     level="warn",
@@ -324,7 +347,7 @@ def _payload(made, names):
     parameters={"least_mib": Parameter("int", None, "MiB", "the product catalogue of this collection: plugins/plugin_utils/data/pcie.yml", least=1)},
 )
 def pcie_bar(view, p):
-    made = paths.of(view)
+    made = paths.of_bare_metal(view)  # a guest may have a slice of a card, with a BAR of its own
     devices = {device.id: device for device in view.packages}
     told, sizes, unread = [], {}, None
     for end in made.of(paths.ACCELERATOR):
