@@ -245,3 +245,11 @@ def test_nothing_a_report_says_raises(path, value):
         place = place[key]
     place[path[-1]] = value
     judged(found)
+
+
+def test_an_engine_that_does_not_run_is_not_judged():
+    idle = samples.command(samples.SYSTEMCTL, "Id=docker.service\nActiveState=inactive\nMainPID=0\n")
+    found = samples.section(("docker", "dockerd"), [idle], files={"/etc/docker/daemon.json": '{"default-runtime": "gone"}'})
+    assert found["resolved"]["engine"] == "docker" and samples.engine(found, "docker")["running"] is False
+    words, findings = judged(found, kubelet(state="absent"))
+    assert findings == [] and (words["runtime-handler"], words["runtime-default-handler"]) == ("na", "na")

@@ -49,7 +49,7 @@ def engines(view):
     if not listed:
         raise NoAnswer("unknown", unsure[0]) if unsure else NoAnswer("not_applicable", "no container engine on this node")
     chosen = section.maybe("text", "resolved", "engine")
-    if chosen in by_id:
+    if chosen in by_id and by_id[chosen].maybe("flag", "running") is not False:
         return [by_id[chosen]]
     running = [one for one in listed if one.maybe("flag", "running") is True]
     if not running:
