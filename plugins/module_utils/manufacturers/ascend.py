@@ -282,6 +282,8 @@ class Reading:
     def _extra(self, chip, errors, files, name):
         npu, key, fam = chip["npu"], (chip["npu"], chip["chip"]), npu_smi.family(chip)
         extra = {"npu_id": npu, "chip_id": chip["chip"], "logic_id": self._mapped(chip, "logic_id"), "phy_id": self._phy(chip), "family": fam}
+        if npu >= SLICES:
+            extra["virtual_function"] = True
         if len(chip["pairs"]) == 2:
             extra["ddr_mib"] = quantity(chip["pairs"][0][1], "DDR total")
         nominal = npu_smi.nominal(fam, name)
