@@ -67,6 +67,14 @@ def test_a_healthy_server_has_nothing_and_every_rule_has_an_answer():
     assert sections["storage"]["kv_cache"]["disks"] == [{"name": "nvme0n1", "transport": "pcie", "rotational": False}]
 
 
+@pytest.mark.parametrize("name", nine.PARTS)
+def test_a_healthy_host_below_any_makers_cards_has_nothing(name):
+    recorded = host_samples.on(nine.recording(nine.PARTS[name]()))
+    sections = demo.read(recorded)
+    sections.update(json.loads(json.dumps(MODULES["host_info"].collect(ReplayHost(recorded), OPTIONS))))
+    assert found(demo.Judged("n1", sections, {})) == {}
+
+
 SDR = "PSU1 Status      | 0x00              | cr\nFan 2            | 900 RPM           | nc\n"
 SEL = "   1 | 11/29/2026 | 09:00:00 | Memory #0x53 | Uncorrectable ECC | Asserted\n"
 RECORD = "Memory controller events summary:\n\t%s on DIMM Label(s): 'CPU0 DIMM 3' location: 0:3:-1:-1 errors: 2\n\nNo MCE errors.\n"
