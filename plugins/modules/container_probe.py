@@ -55,8 +55,19 @@ options:
     type: int
     default: 60
   slicing_library_root:
-    description: Directory on the machine that holds the slicing libraries, one directory per manufacturer. Without it no slice is started.
+    description:
+      - Directory that holds the slicing libraries, one directory per manufacturer, as this module sees it. Without it no slice is started.
+      - On the machine itself containers mount them from there. With O(host_root) they are put onto the machine first.
     type: path
+  slicing_library_target:
+    description:
+      - Directory on the machine where libraries are put for the time of the probes, and are mounted from. What was there before stays.
+      - The default is none, and with O(host_root) C(/var/lib/fleetproof/accelerator/lib).
+    type: path
+  slicing_library_replace:
+    description: Replace libraries of another version in O(slicing_library_target), for good. Otherwise no slice is started.
+    type: bool
+    default: false
   deadline:
     description:
       - Seconds the whole module may take.
@@ -167,7 +178,7 @@ sections:
           command: "docker run --rm ..."
           evidence: "fleetproof-nodes-begin ..."
     would_start:
-      description: The commands that were told and not run, each as it can be pasted.
+      description: The commands that check mode withheld, each as it can be pasted. In the other cases a row has its own.
       type: list
       elements: str
       sample: []
@@ -222,6 +233,8 @@ def main():
             "probe_seconds": {"type": "int", "default": 120},
             "wait_for_lock": {"type": "int", "default": 60},
             "slicing_library_root": {"type": "path"},
+            "slicing_library_target": {"type": "path"},
+            "slicing_library_replace": {"type": "bool", "default": False},
             "deadline": {"type": "int", "default": 900},
         },
     )

@@ -62,7 +62,7 @@ def test_what_each_manufacturer_is_asked(manufacturer, check_mode):
     for one in found["checks"]:
         assert (one["state"], one["depth"], one["evidence"]) == ("ok", "simulated", "") and one["command"].startswith("docker run --rm --network none ")
         assert (probe.CHECK if check_mode else "not in the recording") in one["detail"]
-    assert len(found["would_start"]) == (3 if slices else 1) and found["changed"] is check_mode
+    assert len(found["would_start"]) == (0 if not check_mode else 3 if slices else 1) and found["changed"] is check_mode
     assert all(entry["outcome"] == "intended" for entry in found["writes"]) and "fleetproof.accelerator/preflight=true" in " ".join(found["touches"])
 
 
@@ -220,6 +220,13 @@ def test_what_a_container_saw_stands_for_what_was_told(seen, outcome):
     assert [one[0] for one in outcomes(sections, "row-sliced-quota-in-force")] == [outcome]
     (group,) = [g for g in document(sections)["accelerators"] if g["manufacturer"] == "nvidia"]
     assert [(r["capability"], r["depth"]) for r in group["checks"]] == [("sliced-quota-in-force", seen["depth"])]
+
+
+@pytest.mark.parametrize(("modes", "outcome"), [(None, "not_run"), (["sliced"], "not_run"), (["exclusive"], "not_applicable")])
+def test_a_step_that_was_not_taken_in_a_mode_that_no_work_uses(modes, outcome):
+    sections = dict(synthetic.healthy(1), **{"probes.nvidia": part(quota("ok", "simulated", "granted, and not started: no library", ""))})
+    variables = {} if modes is None else {"accelerator_modes": modes}
+    assert [one[0] for one in outcomes(sections, "row-sliced-quota-in-force", **variables)] == [outcome]
 
 
 def device(**more):

@@ -48,7 +48,8 @@ def collect(host, options, root=ROOT, operator_lock=OPERATOR_LOCK):
     finally:
         hand.end()
     changed = bool(probing.started or (options.get("check_mode") and probing.emitted))
-    section.update(checks=probing.rows, would_start=probing.emitted, started=probing.started, changed=changed)
+    withheld = probing.emitted if options.get("check_mode") else []  # else the rows have them
+    section.update(checks=probing.rows, would_start=withheld, started=probing.started, changed=changed)
     section.update(hand.footprint())
     for entry in section["writes"]:
         entry["what"] = entry["what"].partition(" sh -c {")[0]  # the row has the whole of it

@@ -104,11 +104,12 @@ def _outcome(row, name, modes):
     reason = row.maybe("text", "reason") or detail or "no reason given"
     if depth not in _DEPTH:
         return unknown("depth not understood: %s" % (depth or "none"), subject)
-    if state == "ok" and depth == "simulated" and (detail or "").startswith(_NOT_STARTED):
-        return unknown(detail, subject)
     if state == "ok":
-        # A command without evidence is a step that was told and not taken.
-        return not_run(reason, subject) if command and not evidence else passed(subject, {"depth": depth})
+        refused = depth == "simulated" and (detail or "").startswith(_NOT_STARTED)
+        told = command and not evidence  # a step that was not taken
+        if (refused or told) and modes and mode not in modes:
+            return not_applicable("mode %s is not in use here; %s" % (mode, reason), subject)
+        return unknown(detail, subject) if refused else not_run(reason, subject) if told else passed(subject, {"depth": depth})
     if state == "not-declared":
         return not_applicable(reason, subject)
     if state == "not-run":
