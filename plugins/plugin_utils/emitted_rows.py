@@ -36,7 +36,7 @@ class _Telling(Probing):
         machine = grants.Machine(None, [], driver)
         self.manufacturer, self.machine, self.named, self.pull = manufacturer, machine, image, "missing"
         self.resolved, self.mounted, self.warning, self.root = resolved, mounted, "", grants.MADE
-        self.rows, self.emitted, self.forced = [], [], NOT_HERE
+        self.rows, self.emitted, self.forced, self.unstaged = [], [], NOT_HERE, ""
 
 
 def complete(section, devices, driver, runtime, image="", host_root="/"):

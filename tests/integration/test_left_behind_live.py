@@ -14,7 +14,8 @@ import time
 
 import probe_engines
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, emitted, grants, sweep
+from allocation_samples import OK, accelerator
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, emitted, grants, probe, sweep
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
 
@@ -142,3 +143,41 @@ def test_a_container_whose_client_was_ended_is_taken_away_at_the_end(engine, tmp
     assert [(one["kind"], one["outcome"]) for one in hand.journal] == [("lock", "kept"), ("container", "removed")]
     hand.end()
     host.close()
+
+
+def probed(engine, tmp_path, **options):
+    """Rows of a slice and what was written, by a prober that puts the libraries into an installed tree first."""
+    given = {"manufacturer": "thead", "devices": [accelerator("thead")], "detection": OK, "driver": {}, "image": probe_engines.IMAGE, "pull": "never"}
+    given.update(slicing_library_target=str(tmp_path / "installed"), runtime="docker", **options)
+    host = LiveHost(path=engine["path"], deadline=120)
+    try:
+        section = probe.collect(host, given, str(tmp_path / "state"), "")
+    finally:
+        host.close()
+    return {row["capability"]: row for row in section["checks"]}, {entry["kind"]: entry for entry in section["writes"]}
+
+
+def test_libraries_are_staged_for_the_time_of_the_probes(engine, tmp_path):
+    source = probe_engines.libraries(tmp_path / "operator", "caps")
+    with probe_engines.nodes("/dev/alixpu", "/dev/alixpu_ctl", "/dev/alixpu_ppu0"):
+        rows, writes = probed(engine, tmp_path, slicing_library_root=source)
+        row = rows["sliced-runtime-loaded"]
+        assert (row["state"], row["depth"]) == ("ok", "measured") and "%s/installed/thead/hggc_quota.so" % tmp_path in row["command"]
+        assert writes["library"]["outcome"] == "removed" and not (tmp_path / "installed").exists()
+
+        (tmp_path / "installed" / "thead").mkdir(parents=True)
+        (tmp_path / "installed" / "thead" / "hggc_quota.so").write_bytes(b"another version")
+        rows, writes = probed(engine, tmp_path, slicing_library_root=source)
+        row = rows["sliced-runtime-loaded"]
+        told = "the slicing libraries could not be staged: another version is installed there: hggc_quota.so"
+        assert (row["state"], row["depth"]) == ("ok", "simulated") and told in row["detail"] and row["command"] and not row["evidence"]
+        assert rows["container-device"]["depth"] == "measured", "what needs no library is started"
+        assert os.listdir(tmp_path / "installed" / "thead") == ["hggc_quota.so"] and writes["library"]["outcome"] == "failed"
+
+        rows, writes = probed(engine, tmp_path, slicing_library_root=source, slicing_library_replace=True)
+        assert rows["sliced-runtime-loaded"]["depth"] == "measured"
+        assert os.listdir(tmp_path / "installed" / "thead") == ["hggc_quota.so"], "what was there stays, of the version that was wanted"
+
+        rows, writes = probed(engine, tmp_path, slicing_library_root=source, check_mode=True)
+        assert writes["library"]["outcome"] == "intended" and writes["lock"]["outcome"] == "intended"
+    assert listed(engine) == [] and os.listdir(tmp_path / "state") == ["lock"]

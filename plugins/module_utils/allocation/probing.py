@@ -42,7 +42,8 @@ class Probing:
         self.root, self.host = hand.root, machine.host
         self.mounted = getattr(getattr(self.host, "_inner", self.host), "_root", "/")
         self.resolved, self.warning = resolve(self.host, options.get("runtime") or "")
-        self.rows, self.emitted, self.started, self.forced = [], [], 0, ""
+        self.target, self.replace = (options.get("slicing_library_target") or "").rstrip("/"), bool(options.get("slicing_library_replace"))
+        self.rows, self.emitted, self.started, self.forced, self.unstaged = [], [], 0, "", ""
 
     def image(self, one):
         family = ""
@@ -76,6 +77,18 @@ class Probing:
             self.rows += sweep.rows([one.label for one in self.accelerators], swept["errors"])
         else:
             self.forced = self.hand.withheld
+        self._stage()
+
+    def _stage(self):
+        """Puts the libraries where an engine can mount them: in a pod they lie beside this module, and elsewhere an installed tree may be wanted."""
+        source, target = self.machine.library_root, self.target or ("%s/lib" % self.root if self.mounted != "/" else "")
+        sliced = any(one.kind == grants.SLICED and self.maker_probes(one) for one in self.accelerators)
+        if not source or target in ("", source) or not sliced or not parameters.SLICES[self.manufacturer].reader:
+            return
+        why = self.hand.stage("%s/%s" % (source, self.manufacturer), "%s/%s" % (target, self.manufacturer), self.replace)
+        if why and not self.forced:
+            self.unstaged = "the slicing libraries could not be staged: %s" % why
+        self.machine.library_root = target
 
     def run(self):
         stale, self.rows = self.rows, []
@@ -123,7 +136,10 @@ class Probing:
             return "", None, why, ""
         placed = [(self._placed(grant), words, options) for grant, words, options in pairs]
         missing = sorted({path for grant, _words, _options in placed for path in grant["missing"]})
-        forced = self.forced or ("" if not missing else "an engine makes an empty directory of what is not on the machine: %s" % ", ".join(missing[:8]))
+        unstaged = self.unstaged if any(m["origin"] == "library" for grant, _words, _options in placed for m in grant["mounts"]) else ""
+        forced = (
+            self.forced or unstaged or ("" if not missing else "an engine makes an empty directory of what is not on the machine: %s" % ", ".join(missing[:8]))
+        )
         steps = self._steps(image, placed, forced)
         problem = next((step.problem for step in steps if step.problem), "")
         if problem:

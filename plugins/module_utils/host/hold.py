@@ -294,6 +294,10 @@ class _Holding(_Intending):
 
     def stage(self, source, target, replace=False):
         def act(entry):
+            beside = self._live if self._live._root == "/" else LiveHost(deadline=10)  # a dead file system holds its helper, not us
+            there = beside.stat(source)
+            if not there.ok:
+                raise OSError(errno.ENOENT, "no directory %s with libraries: %s" % (source, there.reason))
             listed = files.listed(source)
             wanted = {relative: files.digest_of(os.path.join(source, relative)) for relative, _mode in listed}
             found = {relative: self._digest(target, relative) for relative in wanted}
