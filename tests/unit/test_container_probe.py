@@ -174,6 +174,17 @@ def test_another_run_holds_the_node(tmp_path):
     assert (one["state"], one["depth"]) == ("ok", "simulated") and "another run holds" in one["detail"] and one["command"] and not one["evidence"]
 
 
+def test_near_the_deadline_nothing_is_started(tmp_path):
+    (tmp_path / "docker").write_text("#!/bin/sh\nexit 0\n")
+    (tmp_path / "docker").chmod(0o755)
+    host = live.LiveHost(path=str(tmp_path), deadline=20)
+    options = {"manufacturer": "iluvatar", "devices": [samples.accelerator("iluvatar")], "detection": samples.OK, "image": "i", "runtime": "docker"}
+    found = probe.collect(host, options, str(tmp_path / "made"), str(tmp_path / "none"))
+    host.close()
+    (one,) = found["checks"]
+    assert found["lock"]["state"] == "taken" and found["started"] == 0 and "the deadline of the module is near" in one["detail"] and not one["evidence"]
+
+
 def test_what_is_told_before_it_runs():
     said = MODULES["container_probe"].says
     told = said({"manufacturer": "nvidia", "image": "i:1", "pull": "never"})

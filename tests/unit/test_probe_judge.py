@@ -78,6 +78,11 @@ def test_a_slice(found, loaded, quota):
     assert both(found) == [loaded, quota]
 
 
+def test_a_library_that_does_not_end_its_line():
+    text = "banner" + output().replace(script.MAPPED, "banner" + script.MAPPED)
+    assert both(ran(text)) == [OK, OK]
+
+
 def test_what_is_said_of_a_slice():
     assert judge.loaded(GRANT, ran(output()), False).detail == "mapped in the container: " + LIBRARY
     assert judge.loaded(GRANT, ran(output(), 134), False).reason == "loaded, then the container died under it: exit 134"

@@ -39,16 +39,24 @@ class Verdict(NamedTuple):
 
 def ran(command, cli, begins):
     """begins: the line that its script prints first; an engine's refusal is known by the exit status of its client."""
-    began = begins in command.stdout.splitlines()
+    text = _apart(command.stdout)
+    began = begins in text.splitlines()
     if command.status == answers.TIMEOUT:
-        return Ran(began, "it had not ended after %d s and was ended" % round(command.seconds), command.stdout)
+        return Ran(began, "it had not ended after %d s and was ended" % round(command.seconds), text)
     if command.status == answers.OVERFLOW:
-        return Ran(True, "it printed more than is kept and was ended", command.stdout)
+        return Ran(True, "it printed more than is kept and was ended", text)
     if command.status in _NEVER or (not began and command.status == answers.OK and _refused(command, cli)):
-        return Ran(False, _said(command), command.stdout)
+        return Ran(False, _said(command), text)
     if command.status != answers.OK:
-        return Ran(began, _said(command), command.stdout)
-    return Ran(True, "exit %s" % command.rc if command.rc else "", command.stdout)
+        return Ran(began, _said(command), text)
+    return Ran(True, "exit %s" % command.rc if command.rc else "", text)
+
+
+def _apart(text):
+    """Each mark on a line of its own, whatever a library printed before it without ending its line."""
+    for mark in script.MARKS:
+        text = text.replace(mark, "\n%s" % mark) if mark in text else text
+    return text
 
 
 def _refused(command, cli):
@@ -84,7 +92,7 @@ def _shorter(lines, reader):
 
 def evidence(command, reader=False):
     """What a container printed and what its client said, bounded: its beginning and its end. reader: what its reader saw is enough."""
-    told = "\n".join(_shorter(command.stdout.rstrip("\n").splitlines(), reader))
+    told = "\n".join(_shorter(_apart(command.stdout).strip("\n").splitlines(), reader))
     said = command.stderr.strip()
     text = "%s%s%s" % (told, "\n" if told and said else "", said and "stderr: " + said)
     text = text or ("no output, exit %s" % command.rc if command.rc is not None else "no output, %s" % command.status)

@@ -9,6 +9,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.
 
 MAPS, MAPPED, NODES, LISTED, ENDED = ("fleetproof-%s" % word for word in ("maps-begin", "maps-end", "nodes-begin", "nodes-end", "listing-end"))
 MET, READER_EXIT, CLIENT_EXIT = "fleetproof-co-tenants-met", "probe-reader-exit-", "fleetproof-client-exit-"
+MARKS = (MAPS, MAPPED, NODES, LISTED, ENDED, MET)
 BARRIER = "/fleetproof-barrier"
 _TENTHS = 300  # that a tenant waits for the other
 

@@ -19,6 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 
 DEVICE, LOADED, QUOTA, TENANTS = "container-device", "sliced-runtime-loaded", "sliced-quota-in-force", "co-tenancy"
 SECONDS = 120
+RESERVE, LEAST = 20, 5  # seconds
 OUTPUT = 1 << 18  # bytes of a container's output that are judged
 
 
@@ -38,7 +39,8 @@ class Probing:
     def __init__(self, manufacturer, machine, accelerators, hand, options):
         self.manufacturer, self.machine, self.accelerators, self.hand = manufacturer, machine, accelerators, hand
         self.named, self.pull = options.get("image") or "", options.get("pull") or "missing"
-        self.seconds, self.patience = options.get("probe_seconds") or SECONDS, options.get("wait_for_lock") or 0
+        self.most, self.patience = options.get("probe_seconds") or SECONDS, options.get("wait_for_lock") or 0
+        self.seconds = self.most
         self.root, self.host = hand.root, machine.host
         self.mounted = getattr(getattr(self.host, "_inner", self.host), "_root", "/")
         self.resolved, self.warning = resolve(self.host, options.get("runtime") or "")
@@ -94,14 +96,24 @@ class Probing:
         stale, self.rows = self.rows, []
         own = self._nodes()
         for one in self.accelerators:
+            self._hurry()
             self._device(one, own)
         halves = [one for one in self.accelerators if one.kind == grants.SLICED and self.maker_probes(one)]
         for one in halves:
+            self._hurry()
             self._slice(one)
         for one in halves:
+            self._hurry()
             self._tenants(one)
         sweep.settled(self.hand, self.resolved)
         self.rows += stale
+
+    def _hurry(self):
+        """What is started must also be ended and taken away before the deadline."""
+        left = self.host.remaining() - RESERVE
+        self.seconds = min(self.most, left)
+        if left < LEAST:
+            self.forced = self.forced or "the deadline of the module is near"
 
     # -- one step
 
