@@ -110,13 +110,21 @@ def rule(check, scope="device", reads=("accelerators",)):
         lambda device: device.number("temperature_c", "core"),
         lambda device: device.maybe("number", "power_w", "draw"),
         lambda device: device.siblings,
-        lambda device: device.group.view,
+        lambda device: device.group.view.section("host"),
         lambda device: device.identifier("uuid"),
         lambda device: device.data.get("index"),
         lambda device: device.data.items(),
-        lambda device: "extra" in device.data,
+        lambda device: "index" in device.data,
         lambda device: list(device.data),
-        lambda device: len(device.data),
+        lambda device: device.number("power_w", "draw"),
+        lambda device: device.number("pcie", "generation_current"),
+        lambda device: "draw" in device.fact("power_w"),
+        lambda device: device.fact("power_w").get("draw"),
+        lambda device: sorted(device.fact("extra")),
+        lambda device: device.fact("extra", "of_tomorrow"),
+        lambda device: dict(device.fact("extra")),
+        lambda device: repr(device.fact("power_w")),
+        lambda device: device.group.packages,
     ],
 )
 def test_a_rule_that_looks_further_is_asked_each_time(look):
@@ -124,9 +132,24 @@ def test_a_rule_that_looks_further_is_asked_each_time(look):
         look(device)
         return PASSED
 
-    view = NodeView("n1", synthetic.envelopes(synthetic.healthy()), policy.Policy())
-    answers = steady.Memory([(rule(check), None)]).of_device(view.packages[0])
+    sections = synthetic.healthy()
+    sections["accelerators.nvidia"]["devices"][0]["extra"] = {"of_tomorrow": 1}
+    view = NodeView("n1", synthetic.envelopes(sections), policy.Policy())
+    answers = steady.Memory([(rule(check), None)]).of_device(view.packages[0])[0]
     assert answers.full == (0,) and not answers.plain and not answers.odd
+
+
+def test_what_is_steady_is_there():
+    def check(device, _params):
+        power = device.fact("power_w")
+        assert power.__class__ is dict and power["limit"] == 700 and "limit" in power and power.get("other") is None and len(power) == 3
+        assert device.number("pcie", "width_max") == 16 and device.group.text("driver", "version") == "580.95.05"
+        assert device.group.view.policy.expected_model == [] or not device.group.view.policy.expected_model
+        assert device.maybe("text", "extra", "compute_mode") is None and device.maybe("number", "ecc", "nothing") is None
+        return PASSED
+
+    view = NodeView("n1", synthetic.envelopes(synthetic.healthy()), policy.Policy())
+    assert steady.Memory([(rule(check), None)]).of_device(view.packages[0])[0] == ((), (), (), ())
 
 
 @pytest.mark.parametrize("look", [lambda view: view.node, lambda view: view.packages, lambda view: view.pci(), lambda view: view.section("kernel")])
@@ -150,10 +173,12 @@ def test_what_is_answered_once_is_not_asked_again():
 
     view = NodeView("n1", synthetic.envelopes(synthetic.healthy()), policy.Policy())
     memory = steady.Memory([(rule(check), None)])
-    told = {memory.of_device(device) for device in view.packages}
-    assert len(asked) == 1 and told == {steady.Answers(((0, "not_applicable", "kept"),), (), (), ())}
+    told = {memory.of_device(device)[0] for device in view.packages}
+    assert len(asked) == 2 and told == {  # a kind of device for each NUMA node
+        steady.Answers(((0, "not_applicable", "kept"),), (), (), ())
+    }
     view.packages[0].data["persistence"] = False
-    assert memory.of_device(view.packages[0]).odd == ((0, Outcome("found", summary="off")),) and len(asked) == 2
+    assert memory.of_device(view.packages[0])[0].odd == ((0, Outcome("found", summary="off")),) and len(asked) == 3
 
 
 def test_memory_is_bounded(monkeypatch):

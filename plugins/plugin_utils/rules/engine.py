@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles, steady
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LEVELS, OUTCOMES, RULES, NoAnswer, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LEVELS, OUTCOMES, RULES, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.steady import ask
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
@@ -36,26 +37,19 @@ def outcomes(rule, view, params):
     results = []
     if rule.scope == "device":
         for device in view.packages:
-            _add(results, (device.kind, device.id), _ask(rule, device, params))
+            _add(results, (device.kind, device.id), ask(rule, device, params))
     elif rule.scope == "group":
         for group in view.groups:
             if group.packages:
-                _add(results, ("manufacturer", group.manufacturer), _ask(rule, group, params))
+                _add(results, ("manufacturer", group.manufacturer), ask(rule, group, params))
     else:
-        result = _ask(rule, view, params)
+        result = ask(rule, view, params)
         if rule.scope in COMPARED and result.__class__ is not Outcome:
             result = Outcome("passed", evidence=result)
         _add(results, node, result)
         return results
     results.extend((node, gap) for gap in view.device_gaps)
     return results
-
-
-def _ask(rule, subject, params):
-    try:
-        return rule.check(subject, params)
-    except NoAnswer as no:
-        return Outcome(no.outcome, no.reason)
 
 
 def _problem(rule, view):
@@ -87,9 +81,15 @@ def judge_view(view, profile):
     for name, why in plan.off:
         told.gap(name, "not_applicable", why)
     if view.answered:
-        asked = [*plan.others, *_shared_devices(told, plan.devices)]
+        asked = [*plan.others, *_shared_devices(told, plan)]
         for memory in plan.sections:
-            asked += _shared_sections(told, memory)
+            problem = _problem(memory.rules[0][0], view)
+            if problem:
+                _unread(told, memory.rules, problem)
+            elif memory.steady:
+                asked += _taken(told, memory, memory.of_sections(view), ("node", node))
+            else:
+                asked += memory.rules
     else:
         silent = "no answer: %s" % view.no_answer()
         for rule, _params in plan.all:
@@ -155,7 +155,8 @@ class _Plan(NamedTuple):
     profile: object
     all: list  # (rule, parameters) of each rule that is not turned off
     off: list  # (rule id, why it is turned off)
-    devices: object  # steady.Memory of the rules about devices
+    devices: object  # steady.Memory of the rules about each device
+    packages: object  # steady.Memory of the rules about all of them
     sections: list  # a steady.Memory for each set of sections that rules read
     others: list  # (rule, parameters)
 
@@ -170,26 +171,37 @@ def _plan(rules, profile):
 def _made(rules, profile):
     everything = [(RULES[name], rules.params(name)) for name in profile.asked if rules.enabled(name)]
     off = [(name, _TURNED_OFF % name.replace("-", "_")) for name in profile.asked if not rules.enabled(name)]
-    devices, sections, others = [], {}, []
+    devices, packages, sections, others = [], [], {}, []
     for rule, params in everything:
-        if rule.scope == "device" and rule.reads == _DEVICES_ONLY:
-            devices.append((rule, params))
-        elif rule.scope in ("node", "cohort") and rule.reads and all(name in steady.SECTIONS for name in rule.reads):
+        if rule.reads == _DEVICES_ONLY and rule.scope in ("device", "group", "node", "cohort"):
+            (devices if rule.scope == "device" else packages).append((rule, params))
+        elif rule.scope in ("node", "cohort") and rule.reads and "accelerators" not in rule.reads:
             sections.setdefault(rule.reads, []).append((rule, params))
         else:
             others.append((rule, params))
-    return _Plan(profile, everything, off, steady.Memory(devices), [steady.Memory(asked, names) for names, asked in sections.items()], others)
+    memories = [steady.Memory(asked, names) for names, asked in sections.items()]
+    return _Plan(profile, everything, off, steady.Memory(devices), steady.Memory(packages), memories, others)
 
 
-def _shared_devices(told, memory):
+def _unread(told, rules, problem):
+    """What rules say of sections that were not read: all the same."""
+    for rule, _params in rules:
+        if rule.scope == "cohort":
+            told.counts[rule.id], told.prints[rule.id] = [0, 0, 0, 0, 0], (problem.outcome, problem.reason)
+        else:
+            told.gap(rule.id, problem.outcome, problem.reason)
+
+
+def _shared_devices(told, plan):
     """Take what memory answers about the packages; the rules that have to be asked in full."""
-    view = told.view
+    view, memory = told.view, plan.devices
     packages = view.packages
     if not packages or view.device_gaps:
-        return memory.rules
-    alike = {}
+        return memory.rules + plan.packages.rules
+    alike, keys = {}, []
     for device in packages:
-        answers = memory.of_device(device)
+        answers, key = memory.of_device(device)
+        keys.append(key)
         alike.setdefault(id(answers), (answers, []))[1].append(device)
     passed = [len(packages)] * len(memory.rules)
     in_full = {}
@@ -212,46 +224,43 @@ def _shared_devices(told, memory):
         told.take(rule, _of_devices(rule, view, params, devices))
     for position, (rule, _params) in enumerate(memory.rules):
         told.tally(rule.id)[0] += passed[position]
-    return ()
+    answers = plan.packages.of_packages(view, keys)
+    return plan.packages.rules if answers is None else _taken(told, plan.packages, answers, ("node", view.node))
 
 
-def _shared_sections(told, memory):
-    """The same for the rules about some sections."""
-    view = told.view
-    answers = memory.of_sections(view)
-    if answers is None:
-        return memory.rules
-    counts = told.counts
-    for rule, _params in memory.rules:
+def _taken(told, memory, answers, subject):
+    """Take what memory answers about one subject; the rules that have to be asked in full."""
+    counts, rules = told.counts, memory.rules
+    for rule, _params in rules:
         counts[rule.id] = [0, 0, 0, 0, 0] if rule.scope == "cohort" else [1, 0, 0, 0, 0]
     for position, outcome, reason in answers.plain:
-        name = memory.rules[position][0].id
+        name = rules[position][0].id
         counts[name][0] = 0
         told.gap(name, outcome, reason)
     for position, result in answers.odd:
-        rule, results = memory.rules[position][0], []
+        rule, results = rules[position][0], []
         counts[rule.id][0] = 0
-        _add(results, ("node", view.node), result)
+        _add(results, subject, result)
         told.take(rule, results)
     for position, value in answers.values:
-        told.prints[memory.rules[position][0].id] = value
+        told.prints[rules[position][0].id] = value
     for position in answers.full:
-        del counts[memory.rules[position][0].id]
-    return [memory.rules[position] for position in answers.full]
+        del counts[rules[position][0].id]
+    return [rules[position] for position in answers.full]
 
 
 def _of_devices(rule, view, params, devices):
     """The outcomes of a device rule about some packages."""
     results = []
     for device in devices:
-        _add(results, (device.kind, device.id), _ask(rule, device, params))
+        _add(results, (device.kind, device.id), ask(rule, device, params))
     return results
 
 
 def _print(rule, view, params):
     result = _problem(rule, view)
     if result is None:
-        result = _ask(rule, view, params)
+        result = ask(rule, view, params)
     return (result.outcome, result.reason) if result.__class__ is Outcome else ("value", result)
 
 

@@ -13,20 +13,30 @@ from __future__ import annotations
 import marshal
 from typing import NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import PASSED, NoAnswer, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import Device, Facts
 
-DEVICE = (
-    "compute_mode", "confidential_computing", "ecc", "fabric", "firmware", "health", "kind", "links", "memory_mib", "name", "partition",
-    "pcie", "persistence", "processes", "recovery_action", "retired_pages", "row_remap", "throttle",
+# What differs from device to device and from hour to hour; a rule that looks there is asked about each device.
+VOLATILE = ("device_nodes", "id", "identity", "index", "memory_used_mib", "temperature_c", "utilization_percent")
+VOLATILE_IN = {
+    "clocks_mhz": ("core", "memory", "sm", "video"),
+    "pcie": ("generation_current", "replay_count"),
+    "power_w": ("draw",),
+}
+# Of what one manufacturer alone tells, only this is steady.
+EXTRA = (
+    "bad_page_threshold", "channel_repair_pending", "compatibility", "compute_mode", "confidential_memory_mib", "ecc_deferred", "ecc_pending", "error_code",
+    "firmware_range", "mig_pending", "pci_device", "pci_events", "thermal_slowdowns", "tpc_repair_pending", "unrepairable_memory",
 )  # fmt: skip
 SECTIONS = {
     "host": ("bios", "bmc", "cpu", "huge_pages", "limits", "modules", "numa_balancing", "os", "python", "security", "services", "virtualization"),
-    "settings": ("cgroup", "command_line", "driver_builds", "huge_pages", "kernels", "limits", "modules", "numa_balancing", "security", "sysctl", "thp"),
-    "hardware": ("cpu", "dimms", "firmware", "memory", "mitigations", "tpm"),
+    "settings": ("cgroup", "huge_page_defrag", "huge_pages", "kernels", "limits", "modules", "security", "sysctls"),
+    "hardware": ("corrupted_kib", "memory_errors", "microcode", "processors", "tpm"),
 }
 MOST = 1024  # kinds of devices or sections kept
-_DEVICE, _SECTIONS = frozenset(DEVICE), {name: frozenset(keys) for name, keys in SECTIONS.items()}
+_SECTIONS = {name: frozenset(keys) for name, keys in SECTIONS.items()}
+_HIDDEN = frozenset(VOLATILE)
+_HIDDEN_IN = {name: frozenset(keys) for name, keys in VOLATILE_IN.items()}
 
 
 class More(Exception):
@@ -38,25 +48,71 @@ def _more(*_arguments):
 
 
 class _Part(dict):
-    """The steady part of an object: whatever is not in it raises More."""
+    """The steady part of an object. It passes for the object; whatever is not in it, and to look at all of it, raises More."""
 
-    __slots__ = ("steady",)
+    __slots__ = ("_length", "_steady")
+
+    __class__ = dict  # rules tell an object by its class
 
     def __missing__(self, key):
-        raise KeyError(key) if key in self.steady else More()
+        raise KeyError(key) if self._steady(key) else More()
 
-    get = items = keys = values = __contains__ = __iter__ = __len__ = _more
+    def __contains__(self, key):
+        return dict.__contains__(self, key) or (not self._steady(key) and _more())
+
+    def get(self, key, default=None):
+        if dict.__contains__(self, key):
+            return self[key]
+        return default if self._steady(key) else _more()
+
+    def __len__(self):
+        return self._length
+
+    items = keys = values = copy = __iter__ = __eq__ = __ne__ = __repr__ = _more
 
 
-def _part(data, steady):
-    part = _Part((key, dict.__getitem__(data, key)) for key in steady if key in data)
-    part.steady = steady
+def _part(kept, length, steady):
+    part = _Part(kept)
+    part._length, part._steady = length, steady
     return part
 
 
-class _Group:
-    def __init__(self, manufacturer):
-        self.manufacturer = manufacturer
+def _kept(data):
+    """The steady facts of a device as plain objects."""
+    kept = {}
+    for key, value in data.items():
+        if key in _HIDDEN:
+            continue
+        if value.__class__ is dict:
+            if key == "extra":
+                value = {name: value[name] for name in EXTRA if name in value}
+            elif key in _HIDDEN_IN:
+                hidden = _HIDDEN_IN[key]
+                value = {name: one for name, one in value.items() if name not in hidden}
+        kept[key] = value
+    return kept
+
+
+class _Policy:
+    """Of a node's view a device has its policy at hand."""
+
+    def __init__(self, policy):
+        self.policy = policy
+
+    __getattr__ = _more
+
+
+class _Group(Facts):
+    """The group of a device whose detection is ok: its driver is known, and its packages where they are what is asked about."""
+
+    gap = None
+    state = "ok"
+
+    def __init__(self, group):
+        driver = group.data.get("driver", ...)
+        super().__init__(_part({} if driver is ... else {"driver": driver}, 2, lambda key: key == "driver"))
+        self.manufacturer = group.manufacturer
+        self.view = _Policy(group.view.policy)
 
     __getattr__ = _more
 
@@ -64,11 +120,48 @@ class _Group:
 class _Device(Device):
     __slots__ = ()
 
-    def __init__(self, device):
-        Facts.__init__(self, _part(device.data, _DEVICE))
-        self.group, self.name, self.kind = _Group(device.manufacturer), device.name, device.kind
+    def __init__(self, device, kept, group):
+        kept = dict(kept)
+        for key, value in kept.items():
+            if value.__class__ is not dict:
+                continue
+            if key == "extra":
+                kept[key] = _part(value, len(device.data[key]), EXTRA.__contains__)
+            elif key in _HIDDEN_IN:
+                hidden = _HIDDEN_IN[key]
+                kept[key] = _part(value, len(device.data[key]), lambda name, hidden=hidden: name not in hidden)
+        Facts.__init__(self, _part(kept, len(device.data), lambda key: key not in _HIDDEN))
+        self.group, self.name, self.kind = group, device.name, device.kind
 
     id = property(_more)
+
+
+class _Package(_Device):
+    """One of all packages of a node: it has its name in the report."""
+
+    id = None
+
+    def __init__(self, device, kept, group):
+        super().__init__(device, kept, group)
+        self.id = device.id
+
+
+class _Accelerators:
+    """A node of which only the steady parts of its packages and its policy are known."""
+
+    def __init__(self, view, kept):
+        self.policy = view.policy
+        self.device_gaps, self.groups, self.packages = [], [], []
+        for group in view.groups:
+            one = _Group(group)
+            one.packages = [_Package(device, kept[device.id], one) for device in group.packages]
+            self.groups.append(one)
+            self.packages += one.packages
+
+    def group(self, manufacturer):
+        return next((group for group in self.groups if group.manufacturer == manufacturer), None)
+
+    __getattr__ = _more
 
 
 class _View:
@@ -76,7 +169,10 @@ class _View:
 
     def __init__(self, view, names):
         self.policy = view.policy
-        self._parts = {name: Facts(_part(view.sections[name]["data"], _SECTIONS[name]), name) for name in names}
+        self._parts = {}
+        for name in names:
+            data, steady = view.sections[name]["data"], _SECTIONS[name]
+            self._parts[name] = Facts(_part({key: data[key] for key in steady if key in data}, len(data), steady.__contains__), name)
 
     def section(self, name):
         return self._parts[name] if name in self._parts else _more()
@@ -97,23 +193,37 @@ class Answers(NamedTuple):
 
 
 class Memory:
-    """Answers of a policy's rules. rules: [(rule, parameters)]; all about devices, or all about the sections named."""
+    """Answers of a policy's rules. rules: [(rule, parameters)]; names: the sections they are about."""
 
     def __init__(self, rules, names=()):
         self.rules = rules
         self.names = names
+        self.steady = bool(names) and all(name in SECTIONS for name in names)
         self._known = {}
 
     def of_device(self, device):
-        data = device.data
-        key = marshal.dumps((device.manufacturer, [data.get(name, ...) for name in DEVICE]), 0)
-        return self._known.get(key) or self._learn(key, _Device(device))
+        """(Answers, key) of the rules about a device, of a node without gaps in detection: every group's detection is ok."""
+        kept = _kept(device.data)
+        key = marshal.dumps((device.manufacturer, device.group.data.get("driver", ...), kept), 0)
+        answers = self._known.get(key)
+        if answers is None:
+            answers = self._learn(key, _Device(device, kept, _Group(device.group)))
+        return answers, key
+
+    def of_packages(self, view, keys):
+        """Answers of the rules about all packages of such a node. keys: what of_device() gave for each; None where two have one name."""
+        names = tuple(device.id for device in view.packages)
+        key = (names, *keys)
+        answers = self._known.get(key)
+        if answers is None:
+            if len(set(names)) < len(names) or any(len(group.devices) != len(group.packages) for group in view.groups):
+                return None
+            kept = {device.id: _kept(device.data) for device in view.packages}
+            answers = self._learn(key, _Accelerators(view, kept))
+        return answers
 
     def of_sections(self, view):
-        """None where one of the sections was not read."""
-        for name in self.names:
-            if view.missing(name) is not None:
-                return None
+        """Answers of the rules about sections that were read."""
         sections = view.sections
         key = marshal.dumps([[sections[name]["data"].get(fact, ...) for fact in SECTIONS[name]] for name in self.names], 0)
         return self._known.get(key) or self._learn(key, _View(view, self.names))
@@ -122,22 +232,36 @@ class Memory:
         plain, odd, full, values = [], [], [], []
         for position, (rule, params) in enumerate(self.rules):
             try:
-                result = rule.check(subject, params)
+                result = self._asked(rule, params, subject)
             except More:
                 full.append(position)
                 continue
-            except NoAnswer as no:
-                result = Outcome(no.outcome, no.reason)
             if rule.scope == "cohort":
                 values.append((position, (result.outcome, result.reason) if result.__class__ is Outcome else ("value", result)))
-            elif result.__class__ is Outcome:
-                if result.outcome == "found" or result.subject is not None:
-                    odd.append((position, result))
-                elif result is not PASSED and result.outcome != "passed":
-                    plain.append((position, result.outcome, result.reason))
-            else:
+            elif result.__class__ is not Outcome or result.outcome == "found" or result.subject is not None:
                 odd.append((position, result))
+            elif result.outcome != "passed":
+                plain.append((position, result.outcome, result.reason))
         if len(self._known) >= MOST:
             self._known.clear()
         answers = self._known[key] = Answers(tuple(plain), tuple(odd), tuple(full), tuple(values))
         return answers
+
+    def _asked(self, rule, params, subject):
+        if rule.scope != "group":
+            return ask(rule, subject, params)
+        results = []
+        for group in subject.groups:
+            if group.packages:
+                result = ask(rule, group, params)
+                for one in [result] if result.__class__ is Outcome else result:
+                    results.append(one if one.subject else one._replace(subject=("manufacturer", group.manufacturer)))
+        return results
+
+
+def ask(rule, subject, params):
+    """What a rule says of a subject."""
+    try:
+        return rule.check(subject, params)
+    except NoAnswer as no:
+        return Outcome(no.outcome, no.reason)
