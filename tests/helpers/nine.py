@@ -37,6 +37,7 @@ class Part:
     def __init__(self, manufacturer, addresses, ids, driver, speed=GEN4, version="1.0"):
         self.manufacturer, self.addresses, self.driver = manufacturer, list(addresses), driver
         self.vendor, self.device, self.kind = ids
+        self.shift = 0  # of its first card from NUMA node 0
         self.speed, self.files, self.commands, self.natives, self.dev, self.modules = speed, {}, [], {}, [], {driver: version} if driver else {}
 
     def run(self, *argv, **answer):
@@ -54,14 +55,14 @@ class Part:
             link = {"current_link_width": 16, "max_link_width": 16, "current_link_speed": self.speed, "max_link_speed": self.speed}
             own = {
                 "vendor": self.vendor, "device": self.device, "class": self.kind, "subsystem_vendor": self.vendor, "subsystem_device": "0x0001",
-                "revision": "0x01", "numa_node": number % 2,
+                "revision": "0x01", "numa_node": (number + self.shift) % 2,
             }  # fmt: skip
             files["%s/%s" % (DEVICES, address)] = {"link": "../../..%s/%s" % (port.removeprefix("/sys"), address)}
             files.update({"%s/%s" % (port, name): "%s\n" % value for name, value in link.items()})
             files.update({"%s/%s/%s" % (port, address, name): "%s\n" % value for name, value in {**own, **link}.items()})
             files["%s/%s/driver" % (port, address)] = {"link": "../../../../bus/pci/drivers/" + self.driver} if self.driver else {"absent": True}
             files["%s/%s/physfn" % (port, address)] = {"absent": True}
-            files.update(_path(port, address, number, float(self.speed.split()[0])))
+            files.update(_path(port, address, number + self.shift, float(self.speed.split()[0])))
         return files
 
     def matrix(self):
@@ -73,7 +74,7 @@ class Part:
             return json.dumps([{"gpu": number, "links": peers} for number, peers in enumerate(links)])
         name = {"thead": "PPU"}.get(self.manufacturer, "GPU")
         heads, title = "".join("\t%s%d" % (name, n) for n in range(count)), "=== Link Type between two GPUs ===\n" if self.manufacturer == "hygon" else ""
-        lines = ["%s%d\t%s\t0-31\t%d" % (name, n, "\t".join(row), n % 2) for n, row in enumerate(words)]
+        lines = ["%s%d\t%s\t0-31\t%d" % (name, n, "\t".join(row), (n + self.shift) % 2) for n, row in enumerate(words)]
         return "%s%s\tCPU Affinity\tNUMA Affinity\n%s\n" % (title, heads, "\n".join(lines))
 
     def drm(self, first):
@@ -249,6 +250,7 @@ def mthreads(count=1, **changes):
 
 def thead(count=1, mig=None, **commands):
     part = Part("thead", thead_samples.ADDRESSES[:count], ("0x1ded", "0x6001", "0x030200"), "alixpu", GEN5, "2.1.4")
+    part.shift = 1
     part.runs("ppu-smi", dict(thead_samples.commands_of(range(count)), **({"mig -lgip": mig} if mig is not None else {}), **commands))
     part.dev += ["alixpu", "alixpu_ctl", *("alixpu_ppu%d" % n for n in range(count))]
     return part
@@ -263,7 +265,7 @@ PARTS = {
 def _machine(node):
     """The recording of a demo node without its accelerators."""
     base = demo.document("gpu-h01")
-    mine = ("/sys/bus/pci", "/sys/devices/pci", "/sys/module", "/dev", "/proc/driver")
+    mine = ("/sys/bus/pci", "/sys/devices/pci", "/sys/module", "/sys/class/infiniband", "/dev", "/proc/driver")
     base["files"] = {path: entry for path, entry in base["files"].items() if not path.startswith(mine)}
     base["commands"] = [entry for entry in base["commands"] if entry["argv"][0] not in ("nvidia-smi", "journalctl")]
     log = next(entry for entry in demo.document("gpu-h02")["commands"] if entry["argv"][0] == "journalctl")
