@@ -180,6 +180,7 @@ GPU = """
             <process_info>
                 <pid>4242</pid>
                 <type>C</type>
+                <process_name>{program}</process_name>
                 <used_memory>100 MiB</used_memory>
             </process_info>
         </processes>
@@ -230,7 +231,7 @@ def gpu(index=0, pending="No", failed="No", remapped=None, low=0, spent=0, **val
         "cluster": "00000000-0000-0000-0000-000000000000", "remapped": remapped or REMAPPED.format(pending=pending, failed=failed, low=low, spent=spent),
         "device": "233010DE", "heat": "0 us", "protected": "0 MiB", "compute": "Default", "used": "2 MiB", "repair": "No", "threshold": "No",
         "cap": "700.00 W", "clock": "1980 MHz", "fabric_summary": "N/A", "fabric_bandwidth": "N/A", "route_unhealthy": "N/A",
-        "ecc_pending": values.get("ecc", "Enabled"),
+        "ecc_pending": values.get("ecc", "Enabled"), "program": "/usr/bin/python3 -m serve",
     }  # fmt: skip
     return GPU.format(**{**plain, **values})
 

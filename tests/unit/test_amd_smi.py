@@ -103,7 +103,7 @@ def test_faults_are_found():
     assert devices[5]["links"] == {"kind": "xgmi", "total": 7, "up": 6, "down": [2], "errors": {"xgmi_errors": 2}}
     assert devices[0]["extra"]["ecc_blocks"] == {"UMC": {"correctable": 5, "uncorrectable": 2, "deferred": 1}}
     assert devices[6]["clocks_mhz"]["locked"] is True
-    assert devices[6]["processes"] == 2
+    assert devices[6]["processes"] == 2 and devices[6]["extra"]["process_names"] == ["gpuagent", "rvs"]
     assert is_unknown(devices[7]["partition"]["profile"])
     assert is_unknown(devices[7]["partition"]["enabled"])
 

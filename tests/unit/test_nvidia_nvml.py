@@ -83,6 +83,7 @@ def test_every_card_and_fact(stub, ask):
         "sw_power_cap": 4.2, "sync_boost": 0, "sw_thermal_slowdown": 0, "hw_thermal_slowdown": 0, "hw_power_brake_slowdown": 0,
     }  # fmt: skip
     assert first["clocks_mhz"] == {"core": 345, "memory": 2619, "core_max": 1980, "memory_max": 2619, "core_set": 1980, "core_default": 1980}
+    assert first["extra"]["process_names"] == ["python3"]
     assert is_not_applicable(first["fabric"]["health"]) and first["extra"]["confidential_memory_mib"] == 0
     assert second["row_remap"]["pending"] is True and second["fabric"]["state"] == "in_progress"
     assert first["health"]["state"] == "ok" and first["recovery_action"] == "none"

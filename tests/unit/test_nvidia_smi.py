@@ -200,6 +200,11 @@ def test_no_text_without_a_value_becomes_zero(text):
     assert counted == 0 if text in ("N/A", "[N/A]", "Not Supported") else is_unknown(counted)
 
 
+def test_a_program_is_no_word_of_the_driver():
+    card = collect(samples.gpu(0, program="./GPU is lost"), count=1)["devices"][0]
+    assert card["health"]["state"] == "ok" and card["extra"]["process_names"] == ["GPU"]
+
+
 def test_a_count_below_nothing_was_never_read():
     text = samples.gpu(0, dram=-1, margin="-1 C", low=-4).replace("<remapped_row_unc>0", "<remapped_row_unc>-1")
     card = collect(text, count=1)["devices"][0]

@@ -246,6 +246,17 @@ def test_the_share_of_the_time_in_which_heat_held_an_amd_part(shares, expected):
     assert of_first("throttle-history", sections) == expected
 
 
+@pytest.mark.parametrize(
+    ("ignored", "expected"), [([], "found"), (["nv-hostengine"], "found"), (["nv-*", "python3"], "passed"), (["*"], "passed"), (["NV-*", "python3"], "found")]
+)
+def test_programs_of_the_site_are_no_foreign_processes(ignored, expected):
+    change = {"processes": 2, "extra": {"process_names": ["nv-hostengine", "python3"]}}
+    assert of_first("foreign-processes", node(first=change), accelerator_policy_foreign_processes_ignored=ignored)[0] == expected
+    # whose name is not known is foreign
+    unnamed = {"processes": 3, "extra": {"process_names": ["nv-hostengine", "python3"]}}
+    assert of_first("foreign-processes", node(first=unnamed), accelerator_policy_foreign_processes_ignored=ignored)[0] == "found"
+
+
 def test_heat_of_a_node_that_never_worked_for_long():
     """Ten minutes of heat are much of an hour and little of a month."""
     hot = {"throttle": {"seconds": dict(SECONDS, sw_thermal_slowdown=600)}}

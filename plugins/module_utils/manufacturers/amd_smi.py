@@ -12,6 +12,7 @@ import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.process_names import program_names
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import source
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown, not_applicable, number, unknown
 
@@ -362,7 +363,10 @@ def _row(parts):
     told = dig(parts, "metric.throttle")
     row["throttle"] = {"active": _throttle(parts["metric"]), "share_percent": _shares(told) if isinstance(told, dict) else unknown("throttle: not told")}
     row["extra"]["ecc_blocks"] = _blocks(blocks)
-    row["processes"] = _processes(dig(parts, "process.process_list"))
+    running = dig(parts, "process.process_list")
+    row["processes"] = _processes(running)
+    if isinstance(running, list):
+        row["extra"]["process_names"] = program_names(dig(e, "process_info.name") for e in running)
     entries = dig(parts, "firmware.fw_list")
     for entry in entries if isinstance(entries, list) else ():
         row["firmware"][str(dig(entry, "fw_id")).lower()[:60]] = firmware(dig(entry, "fw_version"), "firmware")

@@ -13,6 +13,7 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_nvml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_smi as smi
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.process_names import program_names
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import (
     from_answer,
@@ -142,7 +143,7 @@ def _settle(raw, told):
 
 def _health(raw, told):
     """Only what the driver itself says of the card."""
-    texts = [str(v.get("said")) if isinstance(v, dict) else str(v) for k, v in raw.items() if k not in ("mig", "reasons", "links")]
+    texts = [str(v.get("said")) if isinstance(v, dict) else str(v) for k, v in raw.items() if k not in ("mig", "reasons", "links", "names")]
     recovery = told["recovery_action"]
     verdicts = (
         (any(_LOST.search(t) for t in texts), "lost", "GPU is lost"),
@@ -258,6 +259,9 @@ def _device(index, raw, links, machine, branch):
     told["identity"] = report.identity(**told["identity"])
     told["numa_node"] = machine.numa(told["identity"]["pci"]["value"])
     told["device_nodes"] = machine.nodes(told["extra"]["minor"])
+    names = raw.get("names")
+    if isinstance(names, list):
+        told["extra"]["process_names"] = program_names(names)
     told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value) and not key.startswith("total_")}
     return report.device(ident, index, told.pop("name"), **told)
 

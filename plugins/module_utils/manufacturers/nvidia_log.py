@@ -43,6 +43,9 @@ class Log:
             self.top.setdefault("/".join(path), text)
             return
         flat = self.gpus[-1]
+        if path[-1] == "process_name" or path[-2:] == ["process_id", "name"]:
+            flat.setdefault("names", []).append(text)
+            return
         if len(path) > 2 and _REASON.match(path[1]):
             name = re.sub(r"^clocks_(event|throttle)_reason_", "", path[-1])
             flat["reasons"] = dict(flat["reasons"] or {}, **{name: text})
@@ -128,7 +131,7 @@ def _understood(command, log, sources):
     cards = _cards(log, said)
     driver = log.top.get("driver_version")
     system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject, "argv": command.argv}
-    system["attached"] = report.quantity(log.top.get("attached_gpus"), "attached_gpus")
+    system["attached"] = nvidia.value(log.top.get("attached_gpus"), "attached_gpus", "n")
     # nvidia-smi answers only when library and module are of one version
     found = re.search(r"NVML library version: (\S+)", said)
     system["library_version"] = found.group(1) if found else driver if cards else None
@@ -150,7 +153,7 @@ def _cards(log, said):
     for flat in log.gpus:
         raw = pick(flat, smi.SPEC)
         raw.setdefault("identity.pci", flat["id"] or None)
-        raw.update(reasons=flat["reasons"], mig=[pick(part, smi.MIG_SPEC) for part in flat["mig"]])
+        raw.update(reasons=flat["reasons"], names=flat.get("names"), mig=[pick(part, smi.MIG_SPEC) for part in flat["mig"]])
         if "index" in flat:
             raw["index"] = flat["index"]
         if "hami-core" in said.lower():

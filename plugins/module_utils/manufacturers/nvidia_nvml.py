@@ -207,7 +207,8 @@ def _processes(nvml, handle):
             failed = told
         else:
             pids.update(process.pid for process in told)
-    return failed if failed and not pids else len(pids)
+    names = [nvml.ask("nvmlSystemGetProcessName", pid) for pid in sorted(pids)[:64]]
+    return failed if failed and not pids else len(pids), [name for name in names if isinstance(name, str)]
 
 
 def _gpu(nvml, handle):
@@ -225,7 +226,7 @@ def _gpu(nvml, handle):
     out["utilization_percent"] = nvml.device("UtilizationRates", handle, convert=lambda rates: rates.gpu)
     out["temperature_c.memory"] = nvml.field(handle, 82)
     out["recovery_action"] = nvml.field(handle, 230)
-    out["processes"] = _processes(nvml, handle)
+    out["processes"], out["names"] = _processes(nvml, handle)
     reasons = nvml.device("CurrentClocksEventReasons", handle)
     out["reasons"] = nvml.device("CurrentClocksThrottleReasons", handle) if _failed(reasons) and reasons["error"] == 13 else reasons
     platform = nvml.structure(handle, ("c_nvmlPlatformInfo_v2_t", "PlatformInfo"))

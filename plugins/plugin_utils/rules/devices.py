@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from statistics import median
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products
@@ -18,6 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
 _DEVICES = ("accelerators",)
 _NOTHING_TO_DO = ("none", "no_action", "no_action_required")
@@ -245,13 +247,24 @@ def throttle_hardware(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Expected on a node in service; on a node to be accepted, find out whose process it is.",
-    parameters={"most": Parameter("int", 0, "processes", "our choice: an idle node before acceptance")},
+    parameters={
+        "most": Parameter("int", 0, "processes", "our choice: an idle node before acceptance"),
+        "ignored": Parameter("list", (), "", "programs of the site, as names with * and ?: agents that keep a device open"),
+    },
 )
 def foreign_processes(device, p):
     count = device.number("processes")
-    if count > p.most:
-        return found("%d processes use the device" % count, count, p.expected("most"))
-    return PASSED
+    if count <= p.most:
+        return PASSED
+    extra = device.data.get("extra")
+    names = extra.get("process_names") if extra.__class__ is dict else None
+    names = [clean(name, 40) for name in names if name.__class__ is str] if names.__class__ is list else []
+    known = sum(1 for name in names if any(fnmatchcase(name, pattern) for pattern in p.ignored)) if p.ignored else 0
+    if count - known <= p.most:
+        return PASSED
+    others = sorted({name for name in names if not any(fnmatchcase(name, pattern) for pattern in p.ignored)})
+    shown = ": %s" % ", ".join(others[:5]) if others else ""
+    return found("%d processes use the device%s" % (count - known, shown), count - known, p.expected("most"))
 
 
 @rule(
