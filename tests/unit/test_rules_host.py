@@ -15,8 +15,9 @@ import nine
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import hardware, services, settings, storage
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, hardware, policy, services, settings, storage
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 FILES = (hardware, services, settings, storage)
 MINE = sorted(rule.id for rule in RULES.values() if rule.check.__module__ in {file.__name__ for file in FILES})
@@ -104,6 +105,33 @@ def test_advice_for_accelerators_is_not_given_where_none_is_expected(rule):
 
 def test_every_rule_has_a_case_that_does_not_apply():
     assert set(MINE) == set(NOT_APPLICABLE) | set(OF_NO_ACCELERATOR)
+
+
+ODD = (None, True, -1, 1e300, "", "\x1b[31m", [], [None, 3, "x", [], {}], {}, {"a": None}, {"unknown": 5}, [{"name": 3}], [{"path": "/", "size_gib": "x"}])
+
+
+def _places(value, path=()):
+    yield path
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ():
+        yield from _places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_nothing_that_a_node_says_makes_a_rule_raise(section):
+    rules = policy.parse({})
+    asked = [RULES[rule] for rule in MINE if section in RULES[rule].reads]
+    for path in _places(_healthy()[section]):
+        for odd in ODD:
+            sections = dict(_healthy())
+            at = sections
+            for key in (section, *path[:-1]) if path else ():
+                at[key] = copy.copy(at[key])
+                at = at[key]
+            at[path[-1] if path else section] = odd
+            view = NodeView("n1", {name: demo.envelope(data) for name, data in sections.items()}, rules)
+            for rule in asked:
+                for _subject, outcome in engine.outcomes(rule, view, rules.params(rule.id)):
+                    assert outcome.outcome in ("passed", "found", "unknown", "not_applicable"), (rule.id, path)
 
 
 def test_errors_of_a_second_memory_controller_are_found():

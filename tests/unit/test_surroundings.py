@@ -76,6 +76,30 @@ def test_a_network_file_system_is_never_touched():
     assert read["storage"]["kv_cache"] == {"path": "/kv/cache", "present": nothing, "mount": "/kv", "type": "fuse.juicefs", "network": True, "disks": []}
 
 
+def test_a_link_to_a_network_file_system_does_not_hide_it():
+    """The path that is named is a link of the local disk; what lies behind it is what counts."""
+    links = {"/kv": {"link": "data/../srv/kv"}, "/srv/kv": {"link": "/models/kv"}, "/models/kv": {"hang": True}, "/var/lib/docker": {"link": "/models/docker"}}
+    recorded = host_samples.machine(links)
+    recorded["files"]["/proc/self/mountinfo"] = host_samples.MOUNTS + "50 27 0:70 / /models rw - nfs4 f:/m rw\n"
+    read = sections(recorded, kv_cache_path="/kv")["storage"]
+    assert (read["kv_cache"]["network"], read["kv_cache"]["mount"]) == (True, "/models")
+    assert next(e["type"] for e in read["directories"] if e["path"] == "/var/lib/docker") == "nfs4"
+    loop = host_samples.machine({"/kv": {"link": "kv"}})
+    assert sections(loop, kv_cache_path="/kv")["storage"]["kv_cache"]["mount"] == "/"
+
+
+def test_records_of_logins_on_arm_are_longer():
+    import struct
+
+    shape = struct.Struct("<hxxi32s4s32s256shhqqq16s24x")
+
+    def mark(kind, user, at):
+        return shape.pack(kind, 0, b"~", b"~~", user, b"6.8", 0, 0, 0, host_samples.seconds(at), 0, b"")
+
+    data = mark(2, b"reboot", "2026-11-01T08:00:00Z") + mark(1, b"shutdown", "2026-11-02T08:00:00Z") + mark(1, b"runlevel", "2026-11-02T08:01:00Z")
+    assert [b["clean"] for b in wtmp.boots(data + mark(2, b"reboot", "2026-11-02T08:05:00Z"), 0)] == [None, True]
+
+
 def test_an_overlay_of_the_host_and_file_systems_of_users_are_not_of_the_network():
     for kind in ("ext4", "overlay", "fuse.lxcfs", "fuse.fuse-overlayfs", "fuseblk", "zfs"):
         assert not storage.is_network(kind)

@@ -17,7 +17,7 @@ def _spins(text):
 def read(host, table, path):
     """Where the key-value cache would lie: {path, mount, type, network, disks: [{name, transport, rotational}]}."""
     known = disks.Disks(host)
-    mount = storage.mount_of(table, path)
+    mount = storage.mount_of(table, storage.resolve(host, table, path))
     if mount is None:
         return unknown("%s: in no mount" % path)
     names = [] if storage.is_network(mount["type"]) or mount["type"] in ("tmpfs", "ramfs") else known.of_mount(mount)

@@ -68,6 +68,29 @@ def mount_of(table, path):
     return best
 
 
+def resolve(host, table, path):
+    """path with its links followed, up to the first component on a network file system: a link to one must not hide it."""
+    done, left, links = "", path.split("/")[::-1], 0
+    while left:
+        part = left.pop()
+        if part in ("", "."):
+            continue
+        if part == "..":
+            done = done.rpartition("/")[0]
+            continue
+        step = done + "/" + part
+        if is_network((mount_of(table, step) or {"type": ""})["type"]):
+            return "/".join([step, *left[::-1]])
+        link = host.readlink(step)
+        if link.ok and links < 40:
+            links += 1
+            left += link.value.split("/")[::-1]
+            done = "" if link.value.startswith("/") else done
+        else:
+            done = step
+    return done or "/"
+
+
 def is_network(kind):
     return kind in NETWORK or bool(_REMOTE_FUSE.match(kind))
 
@@ -96,8 +119,7 @@ def shown(table):
     return found
 
 
-def _room(host, path, purpose, table):
-    mount = mount_of(table, path)
+def _room(host, path, purpose, mount):
     entry = {
         "path": path,
         "purpose": purpose,
@@ -108,7 +130,7 @@ def _room(host, path, purpose, table):
         nothing = not_applicable("a network file system is not touched")
         return dict(entry, **dict.fromkeys(("size_gib", "free_gib", "inodes", "inodes_free"), nothing))
     answer = host.statvfs(path)
-    told = answer.value if answer.ok and isinstance(answer.value, dict) else None
+    told = answer.value if answer.ok and all(isinstance(answer.value.get(key), int) for key in ("size", "free", "inodes", "inodes_free")) else None
     entry.update({key + "_gib": round(told[key] / 2**30, 2) if told else unknown(answer.reason) for key in ("size", "free")})
     for key in ("inodes", "inodes_free"):
         entry[key] = (
@@ -120,9 +142,10 @@ def _room(host, path, purpose, table):
 def directories(host, table, named):
     found = []
     for path, purpose in [*ROOM.items(), *((path, "named") for path in named if path not in ROOM)]:
-        there = host.exists(path) if purpose != "named" or not is_network((mount_of(table, path) or {"type": ""})["type"]) else None
+        mount = mount_of(table, resolve(host, table, path))
+        there = None if mount and is_network(mount["type"]) else host.exists(path)
         if there is None or (there.ok and there.value):
-            found.append(_room(host, path, purpose, table))
+            found.append(_room(host, path, purpose, mount))
         elif not there.ok or purpose == "named":
             found.append({"path": path, "purpose": purpose, "problem": there.reason if not there.ok else "there is no such directory"})
     return found

@@ -141,17 +141,19 @@ def own_name(view, p):
 )
 def unexpected_restart(view, p):
     services = _services(view)
-    now = epoch(services.text("timestamp"))
     reboots = services.facts("reboots")
-    oldest = (now or 0) - p.within_days * 86400
-    crashes = [c.maybe("text", "what") or "?" for c in reboots.objects("crashes") if (epoch(c.maybe("text", "at")) or 0) >= oldest]
+
+    def recent(entry):
+        return (epoch(entry.maybe("text", "at")) or 0) >= (epoch(services.text("timestamp")) or 0) - p.within_days * 86400
+
+    crashes = [c.maybe("text", "what") or "?" for c in reboots.objects("crashes") if recent(c)]
     if crashes:
         text = "The kernel crashed within %g days: %s" % (p.within_days, ", ".join(crashes[:4]))
         return found(text, len(crashes), p.expected("within_days", value=0))
     kind = view.section("host").maybe("text", "virtualization")
     if kind not in (None, "none"):
         return not_applicable("a guest (%s): its host may end it" % kind)
-    hard = [b.maybe("text", "at") for b in reboots.objects("boots") if b.maybe("flag", "clean") is False and (epoch(b.maybe("text", "at")) or 0) >= oldest]
+    hard = [b.maybe("text", "at") for b in reboots.objects("boots") if b.data.get("clean") is False and recent(b)]
     if hard:
         text = "%d starts within %g days that no shutdown came before: %s" % (len(hard), p.within_days, ", ".join(hard[-4:]))
         return found(text, len(hard), p.expected("within_days", value=0))

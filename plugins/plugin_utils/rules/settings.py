@@ -243,7 +243,7 @@ def driver_built(view, p):
     settings, drivers = _settings(view), _drivers(view)
     if not drivers:
         return not_applicable("no accelerator on PCI")
-    running, loaded = settings.text("kernels", "running"), settings.list("modules", "loaded")
+    running, loaded = settings.text("kernels", "running"), settings.texts("modules", "loaded")
     built, asked = set(), {}
     for entry in settings.facts("kernels").objects("dkms"):
         driver = _driver_of(entry.text("module"), drivers)
@@ -342,7 +342,7 @@ def driver_loadable(view, p):
     settings, drivers = _settings(view), _drivers(view)
     if not drivers:
         return not_applicable("no accelerator on PCI")
-    loaded = set(settings.list("modules", "loaded"))
+    loaded = set(settings.texts("modules", "loaded"))
     words = _words(view)
     listed = {m.replace("-", "_") for word in words if word.partition("=")[0].endswith("blacklist") for m in word.partition("=")[2].split(",")}
     told = []
