@@ -130,8 +130,8 @@ def _limit(device, name):
     try:
         return device.number("temperature_c", name)
     except NoAnswer as no:
-        if no.outcome == "not_applicable":
-            raise
+        if no.outcome == "not_applicable" and name != "limit_core":
+            raise  # most parts tell no limit of their memory, and no product has one then
         try:
             return products.expected(device, name + "_c")[0]
         except NoAnswer:
