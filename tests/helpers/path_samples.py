@@ -23,7 +23,7 @@ class Tree:
     """count cards, each with an adapter below the same switch, half of them on either NUMA node. Changed before it is read."""
 
     def __init__(self, count=4):
-        self.count = count
+        self.count, self.detection = count, "ok"
         self.spaces, self.more, self.files, self.drop = {}, {}, {}, set()
         for index in range(count):
             root, up, down, beside, card, adapter = places(index)
@@ -75,6 +75,7 @@ class Tree:
         for entry in made["pci"]["devices"]:
             entry["driver"] = driver
         found = made["accelerators.nvidia"]
+        found["detection"]["state"] = self.detection
         if devices:
             devices(found["devices"])
         made["paths.nvidia"] = json.loads(json.dumps(paths.collect(ReplayHost(document), "nvidia", found)))

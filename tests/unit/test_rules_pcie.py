@@ -344,6 +344,10 @@ def test_ends_that_could_not_be_listed_are_told(tree):
 
 
 def test_a_card_that_its_driver_does_not_see_has_a_path_all_the_same(tree):
+    lost = path_samples.Tree()
+    lost.detection = "unavailable"
+    made = lost.sections(devices=list.pop)
+    assert [end["id"] for end in made["paths.nvidia"]["ends"]][:4] == ["nvidia:0", "nvidia:1", "nvidia:2", synthetic.address(3)]
     made = tree.sections(devices=list.clear)
     assert made["accelerators.nvidia"]["devices"] == []
     assert made["paths.nvidia"]["tool"] == {"unknown": "not asked: its accelerators were not detected"}

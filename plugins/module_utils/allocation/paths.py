@@ -33,11 +33,12 @@ def _on_bus(host, manufacturer):
 def collect(host, manufacturer, found):
     found = found if isinstance(found, dict) else {}
     devices = [device for device in found.get("devices") or () if isinstance(device, dict)] if isinstance(found.get("devices"), list) else []
-    addresses = _addresses(devices) or _on_bus(host, manufacturer)
-    sources = []
+    detection = found.get("detection") if isinstance(found.get("detection"), dict) else {}
+    addresses, sources = _addresses(devices), []
+    if not addresses or detection.get("state") == "unavailable":
+        addresses.update({name: value for name, value in _on_bus(host, manufacturer).items() if value not in addresses.values()})
     section = {"manufacturer": manufacturer, "timestamp": utc(host.now())}
     section.update(pci_path.read(host, addresses))
-    detection = found.get("detection") if isinstance(found.get("detection"), dict) else {}
     if not devices or detection.get("state") == "unavailable":
         section["tool"] = unknown("not asked: its accelerators were not detected")
     else:
