@@ -25,6 +25,11 @@ What the rules `kernel-*` make of the kernel log. Made from `plugins/plugin_util
 
 The node ships folded lines, the controller classifies them, so `judge.yml` can judge an old run by a newer catalog.
 
+A time is the boot's plus the seconds the kernel printed: a clock that is set later, another time zone or a new year do not move it. The kernel's own
+clock is not corrected and may be some seconds a day off. What ended before this boot is left out; what was said of a PCI function before another part
+was attached there (five minutes after the boot or later) is info and condemns nothing. A reading from a cursor on (`kernel_events`, option `since`)
+speaks of what came after it; `_whole_boot` makes that unknown.
+
 | Level | Meaning |
 |---|---|
 | fail | the manufacturer asks for a reset, a reboot or a replacement before work is put on the device |

@@ -148,6 +148,10 @@ def test_a_log_that_begins_late_is_judged_by_what_it_holds_unless_the_site_wants
     late = section("[9000.5] usb 1-1: new device", status="partial", reason="the log begins 9000 seconds after boot; older lines are gone")
     assert [o.outcome for _s, o in ask("kernel-lockups", late)] == ["passed"]
     assert [o.outcome for _s, o in ask("kernel-lockups", late, {"whole_boot": True})] == ["unknown"]
+    since = section("[9000.5] usb 1-1: new device", since="8000.500000/00c0ffee", covers_from="2025-11-29T09:20:00.500Z")
+    assert [o.outcome for _s, o in ask("kernel-lockups", since)] == ["passed"]
+    wanted = ask("kernel-lockups", since, {"whole_boot": True})
+    assert [(o.outcome, o.reason) for _s, o in wanted] == [("unknown", "kernel log: only what was said since 2025-11-29T09:20:00.500Z was read")]
     found = section(XID % (10, "5e", 79), status="partial", reason="x", dropped=2)
     assert sorted(o.outcome for _s, o in ask("kernel-accelerator-events", found)) == ["found", "unknown"]
 

@@ -162,6 +162,8 @@ def _gap(section, p):
         return "kernel log: %s" % (section.maybe("text", "reason") or "lines were not kept")
     if p.whole_boot and section.text("status") != "ok":
         return "kernel log: %s" % (section.maybe("text", "reason") or "not complete")
+    if p.whole_boot and (section.maybe("text", "since") or "boot") != "boot":
+        return "kernel log: only what was said since %s was read" % (section.maybe("text", "covers_from") or "an earlier reading")
     return ""
 
 
