@@ -24,7 +24,7 @@ MINE = (
     "memory-uncorrected", "memory-corrected", "memory-offline", "memory-modules", "memory-installed", "cpu-microcode", "cpu-governor", "cpu-mitigations",
     "bmc-sensors", "bmc-events", "kv-cache-path", "file-system-writable", "file-system-errors", "disk-room", "shared-memory", "drive-health", "drive-wear",
     "drive-log", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
-    "service-limits", "driver-built", "driver-next-kernel", "driver-on-disk", "driver-loadable", "driver-installed-once", "service-failed",
+    "service-limits", "driver-built", "driver-next-kernel", "driver-on-disk", "driver-loadable", "driver-installed-once", "service-failed", "service-down",
     "service-versions", "time-daemons", "own-name", "unexpected-restart", "processes-stuck", "zombies",
 )  # fmt: skip
 
@@ -151,6 +151,7 @@ FAULTS = {
         {"driver-installed-once": "info"},
     ),
     "a service failed": ({}, {"failed": {"stdout": "containerd.service loaded failed failed containerd\n"}}, {"service-failed": "warn"}),
+    "a kubelet that does not run": ({}, {"show": {"stdout": host_samples.show(kubelet={"ActiveState": "inactive"})}}, {"service-down": "warn"}),
     "a service of no concern failed": ({}, {"failed": {"stdout": "motd-news.service loaded failed failed News\n"}}, {"service-failed": "info"}),
     "an old fabric manager": ({}, {"fabric": {"stdout": "Fabric Manager version is : 570.1.1\n"}}, {"service-versions": "fail"}),
     "two clocks": ({}, {"show": {"stdout": host_samples.show(chrony={}, ntpd={})}}, {"time-daemons": "warn"}),

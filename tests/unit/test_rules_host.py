@@ -49,7 +49,7 @@ def levels(judged):
 
 
 def test_all_rules_are_asked():
-    assert len(MINE) == 39
+    assert len(MINE) == 40
 
 
 @pytest.mark.parametrize("rule", MINE)
@@ -87,7 +87,8 @@ NOT_APPLICABLE = {
     "driver-next-kernel": [("settings kernels dkms", ABSENT), ("settings kernels installed", ["6.8.0-99-generic"])],
     "driver-on-disk": [("settings modules versions", {})], "driver-installed-once": [("settings kernels dkms", ABSENT)],
     "driver-loadable": [("pci devices", []), ("pci counts", {})], "service-failed": [("services failed", ABSENT)],
-    "service-versions": [("host services", ABSENT)], "time-daemons": [("services units", ABSENT)], "own-name": [("services names", ABSENT)],
+    "service-versions": [("host services", ABSENT)], "time-daemons": [("services units", ABSENT)], "service-down": [("services units", ABSENT)],
+    "own-name": [("services names", ABSENT)],
     "processes-stuck": [("services processes", ABSENT)], "zombies": [("services processes zombies", ABSENT)],
 }  # fmt: skip
 OF_NO_ACCELERATOR = ("kernel-parameters", "kernel-command-line", "process-limit", "shared-memory", "cpu-governor", "numa-balancing", "service-limits")
@@ -300,6 +301,17 @@ def test_kernels_are_ordered_by_their_numbers(newest, level):
 def test_a_failed_service_of_no_concern_is_told_and_no_more():
     assert levels(changed(("services failed", ["snapd.service"]))) == {"service-failed": "info"}
     assert levels(changed(("services failed", ["snapd.service", "kubelet.service"]))) == {"service-failed": "warn"}
+
+
+def test_a_service_that_is_down_on_purpose_is_not_missed():
+    """Services that nobody needs on a node were reported as faults for weeks."""
+    down = ("services units kubelet active", "inactive")
+    assert levels(changed(down)) == {"service-down": "warn"}
+    for word in ("disabled", "masked", "static", "indirect", ""):
+        assert levels(changed(down, ("services units kubelet enabled", word))) == {}
+    assert levels(changed(("services units kubelet active", "activating"))) == {}
+    judged = changed(("services units kubelet active", "failed"), ("services failed", ["kubelet.service"]))
+    assert {f["rule"]: f["caused_by"] for f in judged.findings if f["rule"] in MINE} == {"service-failed": [], "service-down": ["service-failed"]}
 
 
 def test_a_clock_that_another_clock_feeds_is_no_second_one():

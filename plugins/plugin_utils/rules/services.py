@@ -21,6 +21,10 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.when 
 # Each of them sets the clock; systemd lets two of another origin run side by side.
 _CLOCKS = ("chrony", "chronyd", "ntp", "ntpd", "ntpsec", "openntpd", "systemd-timesyncd")
 _DAEMONS = {"fabric_manager": "nvidia-fabricmanager", "imex": "nvidia-imex"}
+# What takes work, and what watches accelerators: each of them runs for ever once it was started.
+_EXPECTED = (
+    "containerd", "docker", "crio", "kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "slurmd", "nvidia-dcgm", "nvidia-gridd",
+)  # fmt: skip
 _LOOPBACK = ("127.", "::1")
 _LINK_LOCAL = ("fe80:", "169.254.")
 
@@ -49,6 +53,29 @@ def service_failed(view, p):
     # A service that is of no concern to accelerators is told, and no more.
     text = "%d services have failed: %s" % (len(failed), ", ".join((ours + [n for n in failed if n not in ours])[:8]))
     return found(text, len(failed), expectation(0, "services", "vendor document: systemctl(1)"), level=None if ours else "info")
+
+
+@rule(
+    id="service-down",
+    layer=1,
+    level="warn",
+    title="Services that are to run do",
+    reads=("services",),
+    scope="node",
+    remedy="Start it, or disable it where the node is to do without.",
+    follows=("service-failed",),
+)
+def service_down(view, p):
+    units = _services(view).facts("units")
+    down = []
+    for name in _EXPECTED:
+        # Only what starts with the node is missed: one that is disabled, masked or started by another is down on purpose.
+        if name in units.data and units.maybe("text", name, "enabled") == "enabled" and units.maybe("text", name, "active") in ("inactive", "failed"):
+            down.append(name)
+    if down:
+        text = "To be started with the node, and not running: %s" % ", ".join(down)
+        return found(text, ", ".join(down), expectation("active", origin="vendor document: systemctl(1), enabled units"))
+    return PASSED
 
 
 @rule(
