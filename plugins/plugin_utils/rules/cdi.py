@@ -44,6 +44,11 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
 _MIG = re.compile(r"(?:mig)?(\d{1,4}):(\d{1,4})\Z")
 _EMPTIED = ("/run/", "/var/run/")  # a file system in memory: a boot empties it
 _SHOWN = 4
+# What the usual directories are where there is no specification: most nodes need no further look.
+_EMPTY = [
+    [{"path": path, "state": state, "detail": "", "ignored": []} for path, state in zip(("/etc/cdi", "/var/run/cdi"), states)]
+    for states in (("absent", "absent"), ("read", "absent"), ("absent", "read"), ("read", "read"))
+]
 
 
 def _subject(spec):
@@ -69,6 +74,8 @@ def _unread(section):
 def _specs(view):
     """(the specifications, outcomes for what is not known). NoAnswer where there is nothing to judge."""
     section = view.section("cdi")
+    if section.data.get("specs") == [] and section.data.get("directories") in _EMPTY and not any(_engines(view)):
+        raise NoAnswer("not_applicable", "no CDI specification in /etc/cdi, /var/run/cdi")
     specs, gaps = section.objects("specs"), _unread(section) + _other_directories(view, section)
     if not specs and not gaps:
         raise NoAnswer("not_applicable", "no CDI specification in %s" % _some([d.maybe("text", "path") or "?" for d in section.objects("directories")]))

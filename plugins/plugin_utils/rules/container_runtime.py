@@ -34,6 +34,10 @@ _ONE = "suite: five-layer acceptance: one source installs it, never both"
 def engines(view):
     """The engines that workloads use: the kubelet's, else the one a probe would use, else those that run. NoAnswer where there is none to judge."""
     section = view.section("container_runtime")
+    named = section.data.get("kubelet")
+    named = named.get("endpoint") if named.__class__ is dict else None
+    if section.data.get("engines") == [] == section.data.get("unsure") and named.__class__ is dict and "not_applicable" in named:
+        raise NoAnswer("not_applicable", "no container engine on this node")  # most nodes of many fleets: no further look
     listed, unsure = section.objects("engines"), section.maybe("texts", "unsure") or []
     by_id = {one.maybe("text", "id"): one for one in listed}
     try:
