@@ -371,6 +371,7 @@ def test_xgmi_as_text(captures, by_text):
     listed = "".join("GPU: %d\n    BDF: 0000:%s:00.0\n" % pair for pair in enumerate(buses))
     for device in by_text(list={"stdout": listed}, xgmi="amdsmi-xgmi-rocm61.txt")["devices"]:
         assert (device["links"]["kind"], device["links"]["total"]) == ("xgmi", 7) and is_unknown(device["links"]["up"]) and is_unknown(device["links"]["down"])
+        assert device["links"]["speed_gb_s"] == 64
     assert len(amd_text.parse("xgmi", text)[0][0]) == 8
 
 

@@ -145,6 +145,10 @@ def port_down(tables):
     tables["xgmi"]["link_port_status"][1]["link_status"][0] = "D"
 
 
+def half_speed(tables):
+    tables["xgmi"]["xgmi_metric"][1]["link_metrics"]["max_bandwidth"] = amd_samples.unit(256, "Gb/s")
+
+
 UNIT = amd_samples.unit
 AMD = {
     "nothing": (lambda tables: None, []),
@@ -178,6 +182,7 @@ AMD = {
     ),
     "a performance level": (metric(perf_level="AMDSMI_DEV_PERF_LEVEL_LOW"), [("clocks-lowered", "warn", ())]),
     "memory missing": (static(vram={"size": UNIT(172018, "MB")}), [("product-memory", "fail", ())]),
+    "half the speed of its links": (half_speed, [("link-speed", "warn", ())]),
     "port down": (port_down, [("links-up", "fail", ())]),
     "errors of links": (metric(xgmi_err="ERROR"), [("link-errors", "warn", ())]),
 }

@@ -60,7 +60,7 @@ def test_a_healthy_node(wrapped):
         "width_max": 16,
         "replay_count": 0,
     }
-    assert device["links"] == {"kind": "xgmi", "total": 7, "up": 7, "down": [], "errors": {"xgmi_errors": 0}}
+    assert device["links"] == {"kind": "xgmi", "total": 7, "up": 7, "down": [], "speed_gb_s": 64, "errors": {"xgmi_errors": 0}}
     assert device["clocks_mhz"] == {"core": 132, "memory": 900, "core_max": 2100, "memory_max": 1300, "locked": False}
     assert (device["power_w"]["limit_min"], device["power_w"]["limit_max"], device["temperature_c"]["shutdown_core"]) == (0, 750, 110)
     assert device["throttle"]["share_percent"] == {"ppt": 0.1538} and device["extra"]["ecc_blocks"] == {}
@@ -100,7 +100,7 @@ def test_faults_are_found():
     assert devices[2]["health"] == {"state": "failed", "detail": "bad page threshold exceeded"}
     assert devices[3]["throttle"]["active"] == ["ppt"]
     assert (devices[4]["pcie"]["width_current"], devices[4]["pcie"]["generation_current"]) == (8, 4)
-    assert devices[5]["links"] == {"kind": "xgmi", "total": 7, "up": 6, "down": [2], "errors": {"xgmi_errors": 2}}
+    assert devices[5]["links"] == {"kind": "xgmi", "total": 7, "up": 6, "down": [2], "speed_gb_s": 64, "errors": {"xgmi_errors": 2}}
     assert devices[0]["extra"]["ecc_blocks"] == {"UMC": {"correctable": 5, "uncorrectable": 2, "deferred": 1}}
     assert devices[6]["clocks_mhz"]["locked"] is True
     assert devices[6]["processes"] == 2 and devices[6]["extra"]["process_names"] == ["gpuagent", "rvs"]

@@ -423,7 +423,7 @@ def _processes(entries):
 
 def _links(values):
     """{bdf: links}: port states U, D and X (switched off) where the tool has them, else only the peers it measures."""
-    links, queue, silent = {}, list(values), unknown("this amd-smi does not tell the state of xGMI links")
+    links, queue, silent, speeds = {}, list(values), unknown("this amd-smi does not tell the state of xGMI links"), {}
     while queue:
         item = queue.pop()
         if not isinstance(item, dict):
@@ -432,6 +432,10 @@ def _links(values):
         queue += item.values()
         bdf, ports, peers = str(item.get("bdf")).lower(), item.get("link_status"), dig(item, "link_metrics.links")
         kind = str(dig(item, "link_metrics.link_type"))
+        if kind == "XGMI":
+            # what the lanes of one link carry now, in one direction
+            rate = amount(dig(item, "link_metrics.max_bandwidth"), "xGMI speed", "Gb/s", 1 << 20, 1)
+            speeds[bdf] = rate / 8.0 if is_known(rate) else rate
         # the table with SELF in it names peers, not links
         if isinstance(ports, list) and "SELF" not in ports and ("U" in ports or "D" in ports):
             down = [i for i, state in enumerate(ports) if state == "D"]
@@ -441,4 +445,4 @@ def _links(values):
             links.setdefault(bdf, {"kind": "xgmi", "total": measured or silent, "up": silent, "down": silent})
         elif kind == "PCIE":
             links.setdefault(bdf, not_applicable("peers are reached over PCIe"))
-    return links
+    return {bdf: dict(group, speed_gb_s=speeds[bdf]) if bdf in speeds and "kind" in group else group for bdf, group in links.items()}

@@ -76,7 +76,8 @@ def _links(lines):
     for line in lines:
         row = _ROW.match(line)
         if row:
-            found.append({"bdf": row.group(1), "link_metrics": {"link_type": row.group(2), "links": []}})
+            speed = re.findall(r"\d{1,6} Gb/s", line)
+            found.append({"bdf": row.group(1), "link_metrics": {"link_type": row.group(2), "max_bandwidth": speed[-1] if speed else None, "links": []}})
         elif found and line.strip().startswith("Read "):
             found[-1]["link_metrics"]["links"] = [{"read": said} for said in _READ.findall(line)]
     return found
