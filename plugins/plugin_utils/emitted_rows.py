@@ -8,6 +8,8 @@ On the controller, for the node has sent the grants and pays for nothing more.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import grants
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import section as allocation
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.modes import SLICED
@@ -37,6 +39,7 @@ class _Telling(Probing):
         self.manufacturer, self.machine, self.named, self.pull = manufacturer, machine, image, "missing"
         self.resolved, self.mounted, self.warning, self.root = resolved, mounted, "", grants.MADE
         self.rows, self.emitted, self.forced, self.unstaged = [], [], NOT_HERE, ""
+        self.hand = SimpleNamespace(lock={"state": ""})
 
 
 def complete(section, devices, driver, runtime, image="", host_root="/"):

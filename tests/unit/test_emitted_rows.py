@@ -77,6 +77,7 @@ def test_it_is_what_the_prober_would_run(monkeypatch):
     prober = emitted_rows._Telling("nvidia", {"runtime_version": "12.4"}, DOCKER["resolved"], "registry.example/probe:1", "/")
     prober.forced = ""
     prober.hand = hold._Intending(None, "", hold.ROOT)
+    prober.hand.lock["state"] = hold.TAKEN
     prober.hand.write = prober.hand.directory = lambda *words, **more: ""
     prober.seconds, prober.started, prober.warning = 1, 0, ""
     fresh = healthy("nvidia")

@@ -137,7 +137,7 @@ class Probing:
             trouble = self.hand.directory(source) if not alone else ""
             for name, text in (content or {}).items():
                 trouble = trouble or self.hand.write(source if alone else "%s/%s" % (source, name), text)
-            if trouble:
+            if trouble and self.hand.lock["state"] != hold.WITHHELD:
                 return "%s: %s" % (source, trouble)
         return ""
 
@@ -163,6 +163,10 @@ class Probing:
         argvs = [step.argv for step in steps]
         printed = steps[0].command if len(steps) == 1 else commands.together(*argvs, root=self.mounted)
         if steps[0].reason:
+            if self.hand.lock["state"] == hold.WITHHELD and not (unstaged or missing or emitted.choose(self.resolved, placed[0][0])[1]):
+                for grant, _words, options in placed:  # check mode: the journal has what would be written and started
+                    self._make(dict(grant, mounts=[*grant["mounts"], *options.mounts]))
+                self.hand.start_together(argvs, "container")
             self.emitted.append(printed)
             return printed, None, steps[0].reason, ""
         told = self.hand.start_together(argvs, "container", self.seconds, OUTPUT)

@@ -444,14 +444,18 @@ class _Holding(_Intending):
                 entry.update(outcome=outcome, detail=detail or entry["detail"])
 
     def end_strays(self, clients, word):
-        """Ends clients that a killed run left starting a container: each outlives it and would start one after the sweep."""
+        """Ends clients that a killed run left starting a container: each outlives it and would start one after the sweep. An orphan has no other parent."""
         if self._fd is None or self._live._root != "/":
             return
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as told:
                     words = told.read(1 << 16).decode("utf-8", "replace").split("\0")
-                if word in words and "run" in words and words[0].rpartition("/")[2] in clients:
+                if word not in words or "run" not in words or words[0].rpartition("/")[2] not in clients:
+                    continue
+                with open("/proc/%s/stat" % pid, "rb") as told:
+                    orphan = told.read().rpartition(b")")[2].split()[1] == b"1"
+                if orphan:
                     os.kill(int(pid), signal.SIGKILL)
                     self._note("stale", "process %s: %s" % (pid, words[0]), REMOVED, "left by a run that was killed")
             except OSError:
