@@ -37,7 +37,7 @@ options:
     type: path
   since:
     description:
-      - The cursor of an earlier answer, RV(sections.kernel.cursor). Only what the kernel said after it is read.
+      - The cursor of an earlier answer, C(sections.kernel.cursor). Only what the kernel said after it is read.
     type: str
 seealso:
   - module: fleetproof.accelerator.accelerator_info

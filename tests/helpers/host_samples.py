@@ -161,7 +161,7 @@ def files():
         "/sys/fs/pstore": {"dir": []},
         "/var/lib/systemd/pstore": _ABSENT,
         "/var/crash": {"dir": ["_usr_bin_foo.0.crash", "kexec_cmd"]},
-        "/proc/self/mountinfo": MOUNTS,
+        "/proc/1/mountinfo": MOUNTS,
         "/proc/mdstat": "Personalities : [raid1]\nmd0 : active raid1 sda[0] sdb[1]\n      937560064 blocks super 1.2 [2/2] [UU]\n      bitmap: 1/7 pages\n\n"
         "unused devices: <none>\n",
         "/sys/fs/ext4": {"dir": ["features", "md0"]},

@@ -48,7 +48,7 @@ def found(told):
 
 def mounted(data):
     """data: the line of /data."""
-    return {"/proc/self/mountinfo": host_samples.MOUNTS.replace("41 27 259:3 / /data rw,relatime shared:20 - xfs /dev/nvme0n1p1 rw,attr2", data)}
+    return {"/proc/1/mountinfo": host_samples.MOUNTS.replace("41 27 259:3 / /data rw,relatime shared:20 - xfs /dev/nvme0n1p1 rw,attr2", data)}
 
 
 def smart(**changes):

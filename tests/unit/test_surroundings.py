@@ -48,12 +48,12 @@ def test_a_recording_that_holds_nothing_of_it_is_unknown_throughout_and_fits_the
 def test_garbage_everywhere_raises_nothing_and_fits_the_schema(text):
     recorded = host_samples.machine()
     recorded["files"] = {path: text if isinstance(entry, str) else entry for path, entry in recorded["files"].items()}
-    recorded["files"]["/proc/self/mountinfo"] = host_samples.MOUNTS
+    recorded["files"]["/proc/1/mountinfo"] = host_samples.MOUNTS
     for entry in recorded["commands"]:
         entry["stdout"] = text
     read = sections(recorded, kv_cache_path="/data", directories=["/data"])
     assert demo.misfits({name: data for name, data in read.items() if name != "kernel"}) == []
-    recorded["files"]["/proc/self/mountinfo"] = text
+    recorded["files"]["/proc/1/mountinfo"] = text
     assert demo.misfits({"storage": sections(recorded)["storage"]}) == []
 
 
@@ -67,7 +67,7 @@ def test_every_command_that_hangs_is_unknown_and_the_others_still_answer():
 def test_a_network_file_system_is_never_touched():
     """Reports of fact gathering that blocks on a dead NFS mount: nothing below one is asked, only the mount table."""
     recorded = host_samples.machine({"/models": {"hang": True}, "/kv": {"hang": True}})
-    recorded["files"]["/proc/self/mountinfo"] = host_samples.MOUNTS + "50 27 0:70 / /models rw - nfs4 f:/m rw\n51 27 0:71 / /kv rw - fuse.juicefs j rw\n"
+    recorded["files"]["/proc/1/mountinfo"] = host_samples.MOUNTS + "50 27 0:70 / /models rw - nfs4 f:/m rw\n51 27 0:71 / /kv rw - fuse.juicefs j rw\n"
     read = sections(recorded, directories=["/models/llama"], kv_cache_path="/kv/cache")
     nothing = {"not_applicable": "a network file system is not touched"}
     entry = next(e for e in read["storage"]["directories"] if e["path"] == "/models/llama")
@@ -80,7 +80,7 @@ def test_a_link_to_a_network_file_system_does_not_hide_it():
     """The path that is named is a link of the local disk; what lies behind it is what counts."""
     links = {"/kv": {"link": "data/../srv/kv"}, "/srv/kv": {"link": "/models/kv"}, "/models/kv": {"hang": True}, "/var/lib/docker": {"link": "/models/docker"}}
     recorded = host_samples.machine(links)
-    recorded["files"]["/proc/self/mountinfo"] = host_samples.MOUNTS + "50 27 0:70 / /models rw - nfs4 f:/m rw\n"
+    recorded["files"]["/proc/1/mountinfo"] = host_samples.MOUNTS + "50 27 0:70 / /models rw - nfs4 f:/m rw\n"
     read = sections(recorded, kv_cache_path="/kv")["storage"]
     assert (read["kv_cache"]["network"], read["kv_cache"]["mount"]) == (True, "/models")
     assert next(e["type"] for e in read["directories"] if e["path"] == "/var/lib/docker") == "nfs4"
@@ -114,8 +114,17 @@ def test_the_mount_of_a_path():
 
 
 def test_an_escaped_mount_point_is_read():
-    (one,) = storage.mounts(replay({"/proc/self/mountinfo": "1 2 8:1 / /a\\040b rw - ext4 /dev/sda1 rw\n"}))
+    (one,) = storage.mounts(replay({"/proc/1/mountinfo": "1 2 8:1 / /a\\040b rw - ext4 /dev/sda1 rw\n"}))
     assert one["path"] == "/a b"
+
+
+def test_mounts_of_the_process_itself_where_those_of_the_first_are_not_told():
+    line = "1 2 8:1 / /%s rw - ext4 /dev/sda1 rw\n"
+    for first in ({"error": "EACCES"}, {"absent": True}, ""):
+        (one,) = storage.mounts(replay({"/proc/1/mountinfo": first, "/proc/self/mountinfo": line % "own"}))
+        assert one["path"] == "/own"
+    (one,) = storage.mounts(replay({"/proc/1/mountinfo": line % "first", "/proc/self/mountinfo": line % "own"}))
+    assert one["path"] == "/first"
 
 
 def test_nvme_over_fabrics_is_told_apart_by_its_controller_and_not_by_its_name():

@@ -11,7 +11,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answer
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.hardware import fact, integer
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 
-MOUNTS = "/proc/self/mountinfo"
+MOUNTS = ("/proc/1/mountinfo", "/proc/self/mountinfo")  # where the root of a node is mounted elsewhere, its mounts are those of its first process
 ROOM = {
     "/": "root",
     "/var/log": "log",
@@ -43,7 +43,9 @@ _KEPT = 64
 
 def mounts(host):
     """Every mount, in the order of the table; Documentation/filesystems/proc.rst, 3.5."""
-    answer = host.read_text(MOUNTS)
+    answer = host.read_text(MOUNTS[0])
+    if not answer.ok or not answer.value:
+        answer = host.read_text(MOUNTS[1])
     if not answer.ok:
         return unknown(answer.reason)
     found = []
