@@ -22,10 +22,18 @@ BARE = [*containers.KUBELET, *containers.ENGINES, *containers.CDI]
 LARGE = ("kubelet", "kubelet_setting", "yaml_subset", "container_runtime", "container_engines", "containerd", "container_devices", "cdi", "cdi_schema")
 
 
-def recorded(files=None, programs=None, **more):
-    files = {**{path: {"absent": True} for path in BARE if not any(p == path or p.startswith(path + "/") for p in files or {})}, **(files or {})}
+def recorded_document(files=None, programs=None, **more):
+    files = {
+        "/proc/1": {"exists": True},
+        **{path: {"absent": True} for path in BARE if not any(p == path or p.startswith(path + "/") for p in files or {})},
+        **(files or {}),
+    }
     programs = {**{name: {"status": "absent"} for name in containers.PROGRAMS}, **(programs or {})}
-    return ReplayHost({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-03-01T08:00:00Z", "files": files, "programs": programs, **more})
+    return {"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-03-01T08:00:00Z", "files": files, "programs": programs, **more}
+
+
+def recorded(*arguments, **more):
+    return ReplayHost(recorded_document(*arguments, **more))
 
 
 def read(host, options=None):
@@ -91,6 +99,16 @@ def test_directories_that_an_engine_names_are_read_once():
     assert [one["path"] for one in containers.cdi(host, engines, ["/opt/cdi"])["directories"]] == ["/opt/cdi"]
 
 
+@pytest.mark.parametrize(
+    "hidden", [{"/proc": {"dir": ["77"]}, "/proc/1": {"absent": True}, "/proc/77/cmdline": "x"}, {"/proc": {"error": "EACCES"}, "/proc/1": {"error": "EACCES"}}]
+)
+def test_where_processes_cannot_be_seen_no_kubelet_is_not_said(hidden):
+    found = read(ReplayHost({**recorded_document(), "files": {**recorded_document()["files"], **hidden}}))
+    assert found["kubelet"]["state"] == "unknown"
+    resolved = found["container_runtime"]["resolved"]
+    assert resolved["by"] == "kubelet" and "could not look for a kubelet" in resolved["reason"]
+
+
 def test_the_word_of_the_operator_is_followed():
     found = read(recorded(), {"runtime": "nerdctl"})["container_runtime"]["resolved"]
     assert found["by"] == "option" and "nerdctl was asked for" in found["reason"]
@@ -117,8 +135,8 @@ def test_the_process_table_is_read_once():
 
 def test_a_bare_node_imports_none_of_the_readers(tmp_path):
     """In a process of its own, with the look at an empty root."""
-    for name in ("proc", "etc", "usr"):
-        (tmp_path / name).mkdir()
+    for name in ("proc/1", "etc", "usr"):
+        (tmp_path / name).mkdir(parents=True)
     names = ["ansible_collections.fleetproof.accelerator.plugins.module_utils.readers." + name for name in LARGE]
     program = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"

@@ -29,7 +29,8 @@ def _none(host, places, programs=()):
 
 
 def kubelet(host):
-    if not _none(host, KUBELET):
+    processes = host.exists("/proc/1")  # where they are hidden or not mounted, the reader says what that means
+    if not (processes.ok and processes.value and _none(host, KUBELET)):
         from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kubelet as reader
 
         return reader.collect(host)
