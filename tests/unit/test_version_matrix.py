@@ -186,8 +186,8 @@ def test_without_an_accelerator_it_does_not_arise():
 
 
 class Group:
-    def __init__(self, manufacturer, driver, runtime, model=""):
-        self.manufacturer, self.told = manufacturer, {("driver", "version"): driver, ("driver", "runtime_version"): runtime}
+    def __init__(self, manufacturer, driver, runtime, model="", flavor=""):
+        self.manufacturer, self.told = manufacturer, {("driver", "version"): driver, ("driver", "runtime_version"): runtime, ("driver", "flavor"): flavor}
         self.packages = [type("Device", (), {"name": model})()]
 
     def text(self, *path):
@@ -201,6 +201,10 @@ class Group:
         (Group("amd", "6.10.5", "7.0.0"), {"unknown"}),
         (Group("amd", "6.12.12", "6.4.0"), set()),
         (Group("amd", "30.30.2", "7.2.1"), {"good"}),
+        (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "open"), {"good"}),
+        (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "proprietary"), {"good", "bad"}),
+        (Group("nvidia", "570.86.15", "12.8", "Tesla V100-SXM2-16GB", "open"), {"good", "bad"}),
+        (Group("nvidia", "570.86.15", "12.8", "NVIDIA H100 80GB HBM3", "open"), {"good"}),
         (Group("ascend", "25.2.0", "8.5.0", "910B3"), {"good"}),
         (Group("ascend", "24.1.0", "8.5.0", "910B3"), {"unknown", "good"}),
         (Group("ascend", "23.0.5", "8.0.0", "910B3"), {"bad"}),

@@ -14,7 +14,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
 
 DATA = Path(__file__).parent.parent / "data" / "compatibility.yml"
-FACTS = {"driver": ("driver", "version"), "runtime": ("driver", "runtime_version")}
+FACTS = {"driver": ("driver", "version"), "runtime": ("driver", "runtime_version"), "flavor": ("driver", "flavor")}
+WORDS = ("flavor",)  # facts that are one of some words, no versions
 
 
 @lru_cache(maxsize=1)
@@ -25,8 +26,14 @@ def _tables():
 def _line(line):
     told = dict(line, needs_text=", ".join("%s %s" % (fact, " or ".join(ranges)) for fact, ranges in line["needs"].items()))
     for part in ("when", "needs"):
-        told[part] = {fact: re.compile(value) if fact == "model" else [matrix.bounds_of(text) for text in value] for fact, value in line[part].items()}
+        told[part] = {fact: _compiled(fact, value) for fact, value in line[part].items()}
     return told
+
+
+def _compiled(fact, value):
+    if fact == "model":
+        return re.compile(value)
+    return tuple(value) if fact in WORDS else tuple(matrix.bounds_of(text) for text in value)
 
 
 def of(manufacturer):
@@ -51,9 +58,9 @@ def judge(line, group):
             try:
                 version = group.text(*FACTS[fact])
             except NoAnswer as no:
-                return "unknown", "%s: %s version: %s" % (group.manufacturer, fact, no.reason)
+                return "unknown", "%s: %s: %s" % (group.manufacturer, fact, no.reason)
             seen.append("%s %s" % (fact, version))
-            if _within(version, tuple(ranges)):
+            if version.lower() in ranges if fact in WORDS else _within(version, ranges):
                 continue
             if part == "when":
                 return "skip", ""
