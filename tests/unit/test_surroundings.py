@@ -20,6 +20,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
     smbios,
     software_raid,
     storage,
+    stuck_processes,
     surroundings,
     wtmp,
 )
@@ -230,7 +231,7 @@ def test_a_process_that_moves_is_not_stuck():
     for answers, stuck in (([41, 52], []), ([41, 41, 50], []), ([41, 41, 41], [{"pid": 900, "command": "dd"}])):
         host = replay({status: {"answers": [waits % n for n in answers]}}, ps)
         _facts, waiting = node_services.processes(host)
-        assert node_services.stuck(host, waiting, 0.0) == stuck
+        assert stuck_processes.second(host, waiting, 0.0) == stuck
 
 
 def test_a_minimal_ps_is_unknown():

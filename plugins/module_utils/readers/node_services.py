@@ -90,14 +90,6 @@ def reboots(host):
     return found
 
 
-def _switches(host, pid):
-    """What counts how often a process gave up the processor by itself: it stands still while the process hangs."""
-    for line in host.read_lines("/proc/%s/status" % pid):
-        if line.startswith("voluntary_ctxt_switches:"):
-            return line.split()[1]
-    return None
-
-
 def processes(host):
     """First look: (facts, {pid: (command, switches)} of those that cannot be interrupted)."""
     command = host.run(PROCESSES, timeout=_SECONDS)
@@ -107,24 +99,14 @@ def processes(host):
         reason = unknown(command.reason if not command.succeeded else "ps: not understood")
         return {"total": reason, "zombies": reason, "zombie_commands": reason, "stuck": reason}, {}
     zombies = [row[2].replace(" <defunct>", "")[:40] for row in rows if row[1].startswith("Z")]
-    waiting = {row[0]: (row[2][:40], _switches(host, row[0])) for row in [r for r in rows if r[1].startswith("D")][:_KEPT]}
+    held = [(row[0], row[2][:40]) for row in rows if row[1].startswith("D")][:_KEPT]
+    waiting = {}
+    if held:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import stuck_processes  # only where one waits
+
+        waiting = stuck_processes.first(host, held)
     counted = {name: zombies.count(name) for name in sorted(set(zombies))[:_KEPT]}
     return {"total": len(rows), "zombies": len(zombies), "zombie_commands": counted, "stuck": []}, waiting
-
-
-def stuck(host, waiting, started):
-    """Second look at those that waited: [{pid, command}] that have not moved for two seconds or more."""
-    still = {pid: told for pid, told in waiting.items() if told[1] is not None and _switches(host, pid) == told[1]}
-    if not still:
-        return []
-    if host.monotonic() - started < 2:
-        host.run(["sleep", "2"], timeout=3)
-    found = []
-    for pid, (name, switches) in still.items():
-        state = next((line.split()[1] for line in host.read_lines("/proc/%s/status" % pid) if line.startswith("State:")), "")
-        if state == "D" and _switches(host, pid) == switches:
-            found.append({"pid": int(pid), "command": name})
-    return found
 
 
 def collect(host):

@@ -31,7 +31,9 @@ def collect(host, options=None):
         "hardware": hardware.collect(host, options.get("bmc") is not False),
     }
     if waiting:
-        processes["stuck"] = node_services.stuck(host, waiting, started)
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import stuck_processes  # only where one waits
+
+        processes["stuck"] = stuck_processes.second(host, waiting, started)
     for section in sections.values():
         section["timestamp"] = utc(host.now())
     return dict(sections, kernel=kernel)
