@@ -67,6 +67,15 @@ def test_a_fault_of_an_ascend_card(name):
     assert found(part) == [(rule, level, "ascend:0", causes) for rule, level, causes in expected]
 
 
+def test_a_card_that_is_divided_into_vnpus():
+    part = nine.ascend(2)
+    part.dev += ["vdavinci116", "vdavinci117"]  # of the second card
+    sections = demo.read(nine.recording(part))
+    assert [d["partition"]["enabled"] for d in sections["accelerators.ascend"]["devices"]] == [False, True]
+    told = demo.Judged("nine", sections, {"accelerator_policy_partition_declared_on": False}).findings
+    assert [(f["level"], f["subject"]["id"]) for f in told if f["rule"] == "partition-declared"] == [("warn", "ascend:1")]
+
+
 def reported(section, **lines):
     """What the combined log of mx-smi tells with this section changed."""
     sections = dict(metax_samples.SECTIONS, **{section: dict(metax_samples.SECTIONS[section], **lines)})

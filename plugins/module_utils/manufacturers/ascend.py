@@ -141,6 +141,8 @@ class Reading:
         listing = host.listdir("/dev")
         found = [re.match(r"davinci([0-9]{1,7})\Z", name) for name in listing.value] if listing.ok else []
         self.nodes = {int(match.group(1)) for match in found if match}
+        names = [re.match(r"vdavinci([0-9]{3,7})\Z", name) for name in listing.value] if listing.ok else []
+        self.virtual, self.nodes_listed = [int(match.group(1)) for match in names if match], listing.ok
         self.nodes_reason = "not there" if listing.ok else listing.reason
         self.driver_seen = listing.ok and ("davinci_manager" in listing.value or bool(self.nodes))
         self.failed, self.problems, self.cards = "", [], {}
@@ -362,7 +364,7 @@ class Reading:
             retired_pages=pages,
             pcie=_pcie(entry) if entry else off_bus,
             links=npu_smi.links_of(self.labels[key], self.topo) if self.labels else self.no_links,
-            partition={"mode": "vnpu", "enabled": True} if npu >= SLICES else unknown("vNPU mode is not asked"),
+            partition=self._partition(npu, number),
             fabric=not_applicable("no fabric manager"),
             throttle=none,
             recovery_action=none,
@@ -371,11 +373,18 @@ class Reading:
             extra=extra,
         )
 
+    def _partition(self, npu, number):
+        """vNPUs of a chip have nodes of their own: /dev/vdavinci100 to 115 are of chip 0, the next sixteen of chip 1."""
+        if npu >= SLICES or not self.nodes_listed or number is None:
+            return {"mode": "vnpu", "enabled": True} if npu >= SLICES else unknown("vNPUs: %s" % (self.nodes_reason if number is not None else "no number"))
+        own = sum(1 for one in self.virtual if (one - 100) // 16 == number)
+        return {"mode": "vnpu", "enabled": own > 0, "profile": not_applicable("each vNPU has its own"), "memory_profile": not_applicable("none")}
+
     def _package(self, npu, dies):
         """An NPU with several dies: sums and the worst of them; its address is that of its first die."""
         first = dies[0]
         package = dict(first, id="ascend:%d" % npu, index=npu, kind="package", parent=None)
-        for key in ("memory_mib", "memory_used_mib", "ecc", "retired_pages", "links", "processes", "power_w"):
+        for key in ("memory_mib", "memory_used_mib", "ecc", "retired_pages", "links", "processes", "power_w", "partition"):
             package[key] = _together([die[key] for die in dies])
         draws = [die["power_w"]["draw"] for die in dies]
         if is_known(draws[0]) and not any(map(is_known, draws[1:])):  # A3: the draw of the whole NPU stands on chip 0, "-" on chip 1
