@@ -57,6 +57,7 @@ CASES = [
     ("clocks-lowered", {"clocks_mhz": {"core_set": NONE, "locked": False}}, PASSED),
     ("clocks-lowered", {"clocks_mhz": {"core_set": NONE}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_DETERMINISM"}}, FOUND),
     ("clocks-lowered", {"clocks_mhz": {"core_set": NONE}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_AUTO"}}, PASSED),
+    ("clocks-lowered", {"clocks_mhz": {"core_set": NONE, "locked": False}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_UNKNOWN"}}, PASSED),
     ("clocks-product", {}, PASSED),
     ("clocks-product", {"clocks_mhz": {"core_max": 1755}}, FOUND),
     ("clocks-product", {"clocks_mhz": {"core_max": UNREAD}}, UNKNOWN),
@@ -91,6 +92,7 @@ CASES = [
     ("memory-in-use", {"memory_used_mib": 9000, "processes": UNREAD}, UNKNOWN),
     ("memory-in-use", {"memory_used_mib": 9000, "name": "NVIDIA GH200 480GB"}, NOTHING),
     ("memory-in-use", {"memory_used_mib": 9000, "partition": {"enabled": True}}, NOTHING),
+    ("memory-in-use", {"memory_used_mib": 9000, "extra": {"virtualization": "host_vgpu"}}, NOTHING),
     ("firmware-driver", {"firmware": {"gsp": "580.95.05"}}, PASSED),
     ("firmware-driver", {"firmware": {"gsp": "565.57.01"}}, FOUND),
     ("firmware-driver", {"firmware": {"gsp": UNREAD}}, UNKNOWN),
@@ -268,6 +270,17 @@ def test_heat_of_a_node_that_never_worked_for_long():
 def test_bad_pages_of_amd_parts_against_the_threshold_of_their_driver(pages, expected):
     change = {"retired_pages": {"uncorrected": pages, "corrected": NONE, "pending": False}, "extra": {"bad_page_threshold": 256}}
     assert of_first("retired-pages", node(2, "amd", "AMD Instinct MI300X", first=change))[0] == expected
+
+
+def test_a_performance_level_that_the_site_wants():
+    change = {"clocks_mhz": {"core_set": NONE}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_DETERMINISM"}}
+    levels = ["auto", "determinism"]
+    assert of_first("clocks-lowered", node(2, "amd", "AMD Instinct MI300X", first=change), accelerator_policy_clocks_lowered_levels=levels)[0] == "passed"
+
+
+def test_a_part_of_a_partitioned_amd_card_is_not_its_memory():
+    change = {"memory_mib": 24574, "partition": {"enabled": True, "profile": "CPX"}}
+    assert of_first("product-memory", node(2, "amd", "AMD Instinct MI300X", every=change))[0] == "not_applicable"
 
 
 def test_links_of_an_amd_node_with_fewer_cards_than_the_baseboard_has_places():

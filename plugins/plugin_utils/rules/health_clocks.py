@@ -15,9 +15,9 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     not_applicable,
     rule,
 )
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
 _DEVICES = ("accelerators",)
-_AUTOMATIC = ("auto", "amdsmi_dev_perf_level_auto")
 
 
 @rule(
@@ -28,7 +28,10 @@ _AUTOMATIC = ("auto", "amdsmi_dev_perf_level_auto")
     reads=_DEVICES,
     scope="device",
     remedy="Reset application clocks or the performance level (nvidia-smi -rac, -rgc; amd-smi reset --perf-determinism --clocks), or record it as intended.",
-    parameters={"lowest_mhz": Parameter("number", None, "MHz", "the part's own default, as its tool reports it")},
+    parameters={
+        "lowest_mhz": Parameter("number", None, "MHz", "the part's own default, as its tool reports it"),
+        "levels": Parameter("list", ("auto",), "", "vendor document: amdgpu power management: performance levels that the site accepts"),
+    },
 )
 def clocks_lowered(device, p):
     clocks = told.part(device, "clocks_mhz")
@@ -47,10 +50,11 @@ def clocks_lowered(device, p):
     extra = device.data.get("extra")
     level = extra.get("performance_level") if extra.__class__ is dict else None
     if level.__class__ is str:
-        if level.lower() in _AUTOMATIC:
+        shown = level.lower().replace("amdsmi_dev_perf_level_", "")[:40]
+        if shown in p.levels:
             return PASSED
-        shown = level.lower().replace("amdsmi_dev_perf_level_", "").replace("_", " ")[:40]
-        return found("The performance level is %s" % shown, shown, expectation("auto", origin="vendor document: amdgpu power management"))
+        if shown != "unknown":
+            return found("The performance level is %s" % clean(shown.replace("_", " ")), clean(shown), p.expected("levels", value=", ".join(p.levels)))
     if clocks.get("locked") is False:
         return PASSED
     device.number("clocks_mhz", "core_set" if "core_set" in clocks else "core")

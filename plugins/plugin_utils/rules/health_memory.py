@@ -157,6 +157,8 @@ def product_memory(device, p):
     least, source = (p.least_mib, None) if p.least_mib is not None else products.expected(device, "memory_mib")
     if size >= least * (1 - p.tolerance_percent / 100.0):
         return PASSED
+    if device.manufacturer == "amd" and device.maybe("flag", "partition", "enabled"):
+        return not_applicable("the device is partitioned, and its tool tells the memory of a part")
     virtual = device.data.get("extra")
     if source is not None and virtual.__class__ is dict and (virtual.get("virtual_function") is True or virtual.get("virtualization") == "vgpu"):
         raise NoAnswer("not_applicable", "a virtual device has the memory that its host gives it")

@@ -161,6 +161,9 @@ def memory_in_use(device, p):
         return not_applicable("the operating system uses this memory too")
     if device.maybe("flag", "partition", "enabled"):
         return not_applicable("the device is partitioned: its parts have processes of their own")
+    extra = device.data.get("extra")
+    if extra.__class__ is dict and extra.get("virtualization") in ("host_vgpu", "host_vsga"):
+        return not_applicable("guests hold the memory: the device is shared out as virtual ones")
     count = device.number("processes")
     if count > 0:
         return PASSED
