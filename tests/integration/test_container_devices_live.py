@@ -18,9 +18,10 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 
 BASE = Path("/sys/fs/cgroup/devices")
 IDENT = "f1ee7%059x" % os.getpid()
+NAME = "nvidia-t%d" % os.getpid()  # other tests may make the nodes of a card on this machine
 # Its nodes: numbers that the kernel serves (of /dev/null, /dev/zero), and one that no driver has.
 INSIDE = " && ".join([
-    "mount -t tmpfs t /dev", "mknod /dev/nvidiactl c 1 3", "mknod /dev/nvidia0 c 1 5", "mknod /dev/nvidia-uvm c {free} 0", "mknod /dev/null c 1 3",
+    "mount -t tmpfs t /dev", "mknod /dev/{name}-ctl c 1 3", "mknod /dev/{name}-0 c 1 5", "mknod /dev/{name}-uvm c {free} 0", "mknod /dev/null c 1 3",
     "echo up", "exec sleep 100",
 ])  # fmt: skip
 
@@ -39,7 +40,9 @@ def container():
         pytest.skip("cgroup 1 has no devices here")
     majors = container_devices._majors(Path("/proc/devices").read_text())
     free = next(number for number in range(240, 500) if number not in majors)
-    process = subprocess.Popen(["unshare", "--mount", "sh", "-c", INSIDE.format(free=free)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        ["unshare", "--mount", "sh", "-c", INSIDE.format(free=free, name=NAME)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     try:
         said = process.stdout.readline()
         if said != "up\n":
@@ -69,7 +72,7 @@ def test_what_a_container_loses(container):
     pid, cgroup, free = container
     host = LiveHost()
     try:
-        gone = (pid, "/dev/nvidia-uvm", "%d:0" % free, "no driver has this number")
+        gone = (pid, "/dev/%s-uvm" % NAME, "%d:0" % free, "no driver has this number")
         recording = RecordingHost(host)
         found = container_devices.read(recording, 1)
         assert mine(found) == [gone] and found["with_devices"] >= 1
@@ -77,9 +80,9 @@ def test_what_a_container_loses(container):
 
         (cgroup / "devices.deny").write_text("a")
         (cgroup / "devices.allow").write_text("c 1:5 rw")
-        refused = (pid, "/dev/nvidiactl", "1:3", "refused by its device cgroup")
+        refused = (pid, "/dev/%s-ctl" % NAME, "1:3", "refused by its device cgroup")
         assert mine(container_devices.read(host, 1)) == sorted([gone, refused])
-        inside = "/proc/%d/root/dev/nvidiactl" % pid
+        inside = "/proc/%d/root/dev/%s-ctl" % (pid, NAME)
         joined = "echo $$ > %s/cgroup.procs && exec 3< %s" % (cgroup, inside)
         assert subprocess.run(["sh", "-c", joined], capture_output=True, check=False).returncode != 0  # the kernel says the same
     finally:
