@@ -6,7 +6,7 @@
 accelerator_version_matrix:
   driver: {select: accelerators.nvidia.driver.version, range: ">=580.65.06,<581"}
   bios: {select: host.bios.version, one_of: [NL2.13, NL2.14]}
-  microcode: {select: host.cpu.microcode}                      # not pinned: compared in the cohort
+  bmc: {select: host.bmc.version}                              # not pinned: compared in the cohort
 accelerator_version_matrix_driver: {...}                       # one line, over the one of that name; an empty text takes it away
 """
 
