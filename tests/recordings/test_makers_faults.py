@@ -15,7 +15,8 @@ import pytest
 import thead_samples
 
 HEALTH = (
-    "device-", "ecc-", "fault-", "firmware-", "links-", "memory-in-use", "power-limit", "product-", "recovery-", "retired-", "row-remap-", "temperature-",
+    "compute-mode", "device-",
+    "ecc-", "fault-", "firmware-", "links-", "memory-in-use", "power-limit", "product-", "recovery-", "retired-", "row-remap-", "temperature-",
     "thermal-", "throttle-",
 )  # fmt: skip
 
@@ -153,6 +154,10 @@ OTHERS = {
     "Cambricon in problem": (
         nine.cambricon(2, info=cambricon_samples.info([0], health=("Bad", "Running")) + cambricon_samples.info([1]).partition("\n")[2]),
         [("device-health", "fail", "cambricon:0")],
+    ),
+    "Cambricon in exclusive mode": (
+        nine.cambricon(2, cards=[{"modes": "N/A           Exclusive"}]),
+        [("compute-mode", "warn", "cambricon:0")],
     ),
     "Hygon": (nine.hygon(2), []),
     "Hygon that its check calls sick": (

@@ -275,6 +275,8 @@ class Reading:
         none = not_applicable("cnmon tells none")
         extra = {"compute_mode": row.get("compute"), "inited": row.get("inited"), "fan": row.get("fan"), "mcu": said["mcu"]}
         extra = {field: str(value)[:40] for field, value in extra.items() if value not in (None, "N/A")}
+        if not row:
+            extra["compute_mode"] = unknown("cnmon: no row of it")
         if said["board"] is not None:
             extra["board_temperature_c"] = quantity(said["board"], "Temperature: Board", "C")
         ecc, counted = self._ecc(said, row, name)
