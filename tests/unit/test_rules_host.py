@@ -156,6 +156,14 @@ def test_modules_of_two_makers_in_one_machine_are_no_fault():
     assert levels(changed(("hardware memory_modules modules", both))) == {}
 
 
+def test_modules_of_two_techniques_in_one_machine_are_no_fault():
+    """Processors with memory of their own, and modules that keep their content, list both kinds."""
+    plain = _healthy()["hardware"]["memory_modules"]["modules"][0]
+    others = [dict(plain, type="HBM2", size_mib=16384), dict(plain, type="other", size_mib=131072)]
+    assert levels(changed(("hardware memory_modules modules", [plain, *others]))) == {}
+    assert levels(changed(("hardware memory_modules modules", [plain, dict(plain, size_mib=32768)]))) == {"memory-modules": "warn"}
+
+
 def test_memory_that_one_numa_node_lacks_is_found_and_memory_of_accelerators_is_no_node():
     """GPU memory as a NUMA node without processors is not in per_numa_mib; half a socket is."""
     assert levels(changed(("host memory per_numa_mib", {"0": 515000, "1": 257000}))) == {"memory-modules": "warn"}

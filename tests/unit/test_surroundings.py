@@ -119,6 +119,18 @@ def test_an_escaped_mount_point_is_read():
     assert one["path"] == "/a b"
 
 
+def test_what_can_only_be_read_was_not_turned_read_only():
+    lines = "1 2 11:0 / /cd rw - iso9660 /dev/sr0 ro\n2 2 7:0 / /img rw - erofs /dev/loop0 ro\n"
+    lines += "3 2 8:1 / /d ro - xfs /dev/sda1 rw\n4 2 8:2 / /e ro - xfs /dev/sda2 ro\n"
+    told = storage.shown(storage.mounts(replay({"/proc/1/mountinfo": lines})))
+    assert [(m["path"], m["turned_read_only"]) for m in told] == [("/d", False), ("/e", False)]
+
+
+def test_one_turned_read_only_is_seen_below_a_first_mount_that_is_read_only():
+    lines = "3 2 8:1 /a /d ro - xfs /dev/sda1 ro\n4 2 8:1 / /e rw - xfs /dev/sda1 ro\n"
+    assert [m["turned_read_only"] for m in storage.shown(storage.mounts(replay({"/proc/1/mountinfo": lines})))] == [True]
+
+
 def test_mounts_of_the_process_itself_where_those_of_the_first_are_not_told():
     line = "1 2 8:1 / /%s rw - ext4 /dev/sda1 rw\n"
     for first in ({"error": "EACCES"}, {"absent": True}, ""):

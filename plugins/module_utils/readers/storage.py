@@ -30,7 +30,7 @@ _REMOTE_FUSE = re.compile(r"fuse\.(?!lxcfs|fuse-overlayfs|snapfuse|squashfuse|gv
 _VIRTUAL = frozenset(
     str.split(
         "proc sysfs cgroup cgroup2 devpts devtmpfs mqueue hugetlbfs debugfs tracefs securityfs pstore bpf configfs fusectl efivarfs binfmt_misc autofs"
-        " rpc_pipefs nsfs selinuxfs ramfs tmpfs overlay squashfs fuse.lxcfs fuse.snapfuse nfsd resctrl"
+        " rpc_pipefs nsfs selinuxfs ramfs tmpfs overlay squashfs fuse.lxcfs fuse.snapfuse nfsd resctrl iso9660 udf erofs cramfs"
     )
 )
 _INNER = re.compile(

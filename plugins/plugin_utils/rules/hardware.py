@@ -146,14 +146,19 @@ def recorded_errors(view, p):
 )
 def memory_modules(view, p):
     modules = _hardware(view).facts("memory_modules")
-    kinds = {(m.number("size_mib"), m.text("type")) for m in modules.objects("modules")}
-    if len(kinds) > 1:
-        shown = ", ".join("%d MiB %s" % kind for kind in sorted(kinds))
-        return found("Memory modules of %d kinds: %s" % (len(kinds), shown), shown, expectation("one kind", origin="this node"))
-    sizes = [size for size in view.section("host").facts("memory", "per_numa_mib").data.values() if size.__class__ in (int, float)]
-    if len(sizes) > 1 and min(sizes) < max(sizes) * (1 - p.tolerance_percent / 100):
-        text = "NUMA nodes have between %d and %d MiB of memory" % (min(sizes), max(sizes))
-        return found(text, round(100 - 100 * min(sizes) / max(sizes), 1), p.expected("tolerance_percent"))
+    sizes = {}
+    for module in modules.objects("modules"):
+        kind = module.text("type")
+        if kind != "other":  # modules that keep their content are of a size of their own
+            sizes.setdefault(kind, set()).add(module.number("size_mib"))
+    mixed = {kind: sorted(found_sizes) for kind, found_sizes in sizes.items() if len(found_sizes) > 1}
+    if mixed:
+        shown = "; ".join("%s of %s MiB" % (kind, ", ".join("%d" % size for size in many)) for kind, many in sorted(mixed.items()))
+        return found("Memory modules of several sizes: %s" % shown, shown, expectation("one size", origin="this node"))
+    per_node = [size for size in view.section("host").facts("memory", "per_numa_mib").data.values() if size.__class__ in (int, float)]
+    if len(per_node) > 1 and min(per_node) < max(per_node) * (1 - p.tolerance_percent / 100):
+        text = "NUMA nodes have between %d and %d MiB of memory" % (min(per_node), max(per_node))
+        return found(text, round(100 - 100 * min(per_node) / max(per_node), 1), p.expected("tolerance_percent"))
     return PASSED
 
 
