@@ -29,7 +29,9 @@ def test_a_node_with_switches_and_without_a_memory_domain_needs_no_imex():
     for name in ("NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA B200"):
         assert products.find("nvidia", name).facts["imex"] == "none"
     assert products.find("nvidia", "NVIDIA GB300").facts["imex"] == "domain"
-    assert sick(node(8)) == []
+    sections = node(8)
+    sections["host"]["services"] = {"nvidia-imex": {"load": "loaded", "active": "failed", "sub": "failed"}, "driver_container": False}
+    assert ask("imex-service", sections)[0][1] == "not_applicable" and sick(sections) == []
 
 
 def test_a_card_without_a_bridge_has_no_links_down():

@@ -152,7 +152,15 @@ def test_every_rule_of_these_files_has_its_four_kinds_of_cases():
         told.setdefault(rule, set()).add(outcome)
     lacking = {name: {"passed", "found", "unknown", "not_applicable"} - told.get(name, set()) for name in mine}
     lacking = {name: kinds for name, kinds in lacking.items() if kinds}
-    assert set(lacking) == {"cohort-fabric", "confidential-declared", "fabric-clique", "firmware-mixed", "nvlink-switched-off", "partition-declared"}, lacking
+    assert set(lacking) == {
+        "cohort-fabric",
+        "imex-service",
+        "confidential-declared",
+        "fabric-clique",
+        "firmware-mixed",
+        "nvlink-switched-off",
+        "partition-declared",
+    }, lacking
 
 
 @pytest.mark.parametrize(
@@ -213,6 +221,23 @@ def test_the_clique_counts_with_its_fabric_and_a_node_without_one_has_none():
     # equal cliques of two fabrics are not one clique
     other = dict(DOMAIN, cluster_uuid="00112233-0000-4000-8000-000000000001")
     assert [o for _i, o, _l in ask("fabric-clique", node(3, first={"fabric": other}, every={"fabric": DOMAIN}))].count("found") == 1
+
+
+def imex(name, active, **fabric):
+    sections = node(2, name=name, every={"fabric": dict(DOMAIN, **fabric)})
+    sections["host"]["services"] = {"nvidia-imex": {"load": "loaded", "active": active, "sub": "dead"}, "driver_container": False}
+    ((_subject, outcome, level),) = ask("imex-service", sections)
+    return outcome, level
+
+
+def test_the_memory_exchange_service_is_asked_for_where_a_domain_spans_nodes():
+    assert imex("NVIDIA GB300", "active") == ("passed", None)
+    assert imex("NVIDIA GB300", "inactive") == ("found", None)
+    assert imex("NVIDIA GB300", "failed") == ("found", "warn")
+    assert imex("NVIDIA GB300", "failed", cluster_uuid=NONE) == ("not_applicable", None)
+    assert imex("NVIDIA GB300", "failed", cluster_uuid=UNREAD) == ("unknown", None)
+    assert imex("NVIDIA H100 80GB HBM3", "failed") == ("not_applicable", None)
+    assert imex("NVIDIA GB300", UNREAD)[0] == "unknown"
 
 
 def test_the_fabric_is_compared_among_nodes_with_its_clique():

@@ -204,6 +204,44 @@ def fabric_clique(group, p):
 
 
 @rule(
+    id="imex-service",
+    layer=1,
+    level="info",
+    title="The memory exchange service runs, where the memory domain spans nodes",
+    reads=("host", "accelerators"),
+    scope="node",
+    remedy="Start nvidia-imex in the driver's version on all nodes of the domain, unless an operator starts it in pods: without it no node shares memory.",
+)
+def imex_service(view, p):
+    group = view.group("nvidia")
+    if group is None or not group.packages:
+        return not_applicable("no NVIDIA device")
+    reason = None
+    for device in group.packages:
+        product = products.of(device)
+        if product is not None and product.facts.get("imex") == "none":
+            continue
+        try:
+            _domain(device)
+            break
+        except NoAnswer as no:
+            reason = no if reason is None or no.outcome == "unknown" else reason
+    else:
+        # One node of switches is no domain: the service is down there on purpose.
+        if reason is not None and reason.outcome == "unknown":
+            raise reason
+        return not_applicable("no device is in a memory domain of several nodes")
+    service = view.section("host").facts("services", "nvidia-imex")
+    active = service.word("active")
+    if active in ("active", "reloading", "activating"):
+        return PASSED
+    state = "not installed" if service.maybe("word", "load") == "not_found" else active
+    # Operators start it in pods when a job spans nodes; a service that failed was meant to run here.
+    level = "warn" if active == "failed" else None
+    return found("nvidia-imex is %s" % state, state, expectation("active", origin="vendor document: NVIDIA IMEX Service User Guide"), level=level)
+
+
+@rule(
     id="cohort-fabric",
     layer=1,
     level="info",
