@@ -113,6 +113,13 @@ def test_the_own_link_of_a_card_is_another_rule(tree):
     assert said("pcie-path-width", sections) == said("pcie-path-speed", sections) == {"passed"}
 
 
+def test_the_link_of_a_card_with_its_own_switch_is_one_finding(tree):
+    tree.change(UP, now=(8, 32))
+    sections = tree.sections()
+    sections["pci"]["devices"][1]["upstream"]["address"] = ROOT
+    assert said("pcie-path-width", sections) == {"passed"}
+
+
 def test_a_slow_link(tree):
     tree.change(UP, now=(16, 16))
     tree.change(ADAPTER, now=(16, 16))

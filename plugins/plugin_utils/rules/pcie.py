@@ -90,13 +90,20 @@ def _tell(low, what, unit, decide):
     follows=("device-lost",),
 )
 def pcie_path_width(view, p):
-    made = paths.of_bare_metal(view)
-    return made.once("width", lambda: _path_width(made))
+    made, slots = paths.of_bare_metal(view), _slots(view)
+    return made.once(("width", slots), lambda: _path_width(made, slots))
 
 
-def _path_width(made):
-    # the own link of an accelerator is judged by pcie-width
-    hops = [hop for hop in made.links() if hop.own is None or hop.own.get("kind") != paths.ACCELERATOR]
+def _slots(view):
+    """The ports that accelerators hang on: pcie-width judges those links, that of a card with a switch of its own too."""
+    try:
+        return frozenset(entry.maybe("text", "upstream", "address") for entries in view.pci().values() for entry in entries)
+    except NoAnswer:
+        return frozenset()
+
+
+def _path_width(made, slots):
+    hops = [hop for hop in made.links() if (hop.own is None or hop.own.get("kind") != paths.ACCELERATOR) and hop.upper not in slots]
     unread = [hop for hop in hops if made.number(hop.lower, "width_current") is None or made.capable(hop, "width_max") is None]
     told = _tell(_narrowed(made, "width_%s", hops), "is", "lanes wide", _level)
     if unread:
