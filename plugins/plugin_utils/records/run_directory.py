@@ -198,6 +198,14 @@ class RunDirectory:
             sections[section] = envelope
         return sections
 
+    def newest_judgement(self):
+        """Number of the newest judgement; RunError when there is none."""
+        folder = self.path / "judgements"
+        numbers = [int(p.name) for p in folder.iterdir() if p.name.isascii() and p.name.isdigit()] if folder.is_dir() else []
+        if not numbers:
+            raise RunError("%s: the run has not been judged" % self.path)
+        return max(numbers)
+
     def nodes_with_reports(self):
         return sorted(decode(p.name) for p in (self.path / "nodes").iterdir() if p.is_dir())
 
