@@ -323,3 +323,11 @@ def test_below_a_mounted_root_a_link_leads_nowhere_outside(place):
     assert hand.stage(str(place / "operator" / "nvidia"), "/opt/staged"), "an absolute link is taken below the root, where it leads to nothing"
     hand.end()
     assert tree(place / "operator") == ["nvidia", "nvidia/cuda-12", "nvidia/cuda-12/libvgpu.so", "nvidia/ld.so.preload"]
+
+
+def test_after_the_deadline_nothing_is_staged(place, monkeypatch):
+    hand, _state = taken(place)
+    monkeypatch.setattr(LiveHost, "remaining", lambda self: 0.0 if hand.journal[-1]["kind"] == "library" and self is hand._live else 60.0)
+    assert hand.stage(str(place / "operator" / "nvidia"), str(place / "fresh")), "late"
+    hand.end()
+    assert not (place / "fresh").exists() and hand.journal[-1]["outcome"] == hold.FAILED

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 
 import driver_shims
 import pytest
@@ -140,6 +143,44 @@ def test_the_note_is_on_the_disk_before_the_driver_is_asked_and_gone_after(tmp_p
     assert section["left_over"] == []
     assert [(one["kind"], one["outcome"]) for one in footprint.ended(section)] == [("driver_mode", "removed")]
     assert footprint.ended(section)[0]["what"].endswith("-d 1 && " + OFF)
+
+
+ASK = """
+import json, sys
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
+options = {"devices": json.loads(sys.argv[3]), "detection": {"state": "ok"}, "allow_driver_writes": True}
+ask.collect(LiveHost(path=sys.argv[1]), ascend_share, options, sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("state", ["True", "False"])
+def test_module_and_hand_are_killed_and_the_next_run_says_it_whatever_it_reads(tmp_path, state):
+    driver, place = driver_shims.ascend(tmp_path / "driver", {"0.0": "False"}), tmp_path / "notes"
+    driver.behavior("after_on", "while [ ! -f $D/go ]; do sleep 0.02; done")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    asker = subprocess.Popen([sys.executable, "-c", ASK, driver.path, str(place), json.dumps([driver_shims.npu(0)])], env=environment, start_new_session=True)
+    assert driver_shims.until(lambda: driver.state("0.0") == "True")
+    host = LiveHost(path=driver.path)
+    alive = notes.left_over(host, "ascend", str(place))
+    os.kill(driver.hand(), signal.SIGKILL)
+    os.kill(asker.pid, signal.SIGKILL)
+    asker.wait()
+    driver.behavior("go", "")
+    assert [note["asking"] for note in alive] == [True]
+    assert driver_shims.until(lambda: not notes.left_over(host, "ascend", str(place))[0]["asking"]), "also where nobody reaps it"
+    left = notes.left_over(host, "ascend", str(place))
+    host.close()
+    assert [note["off"] for note in left] == [OFF]
+    checks = []
+    if state == "True":  # read as on: the row is the finding, and it is told once
+        row = {"capability": "container-share", "accelerator": "ascend:0", "mode": "sliced", "state": "unavailable", "depth": "declared"}
+        checks = [dict(row, detail="left ON", reason="x")]
+    sections = synthetic.envelopes({"allocation.ascend": {"checks": checks, "left_over": left}})
+    view = engine.NodeView("a", sections, policy.parse({}))
+    told = [(name, one) for name in ("driver-mode-intent", "row-container-share") for _s, one in engine.outcomes(RULES[name], view, view.policy.params(name))]
+    (found,) = [(name, one) for name, one in told if one.outcome == "found"]
+    assert found[1].level in (None, "fail") and (found[0] == "row-container-share") == (state == "True")
 
 
 def test_allocation_info_reads_it_even_where_no_card_is_detected():

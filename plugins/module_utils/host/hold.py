@@ -301,6 +301,7 @@ class _Holding(_Intending):
             listed = files.listed(source)
             wanted = {relative: files.digest_of(os.path.join(source, relative)) for relative, _mode in listed}
             found = {relative: self._digest(target, relative) for relative in wanted}
+            self._in_time()
             new = {relative: wanted[relative] for relative in wanted if found[relative] is None}
             differ = [relative for relative in wanted if found[relative] not in (None, wanted[relative])]
             if differ and not replace:
@@ -309,12 +310,17 @@ class _Holding(_Intending):
                 self._remember(target, new, differ)
             for relative, mode in listed:
                 if relative in new or relative in differ:
+                    self._in_time()
                     self._copy(source, target, relative, mode)
             told = "%d files: %d were there, %d are this run's" % (len(listed), len(listed) - len(new) - len(differ), len(new))
             entry["detail"] = "%s%s" % (told, ", %d replaced for good: %s" % (len(differ), files.some(differ)) if differ else "")
             entry["outcome"] = OPEN if new else KEPT
 
         return self._do("library", target, act, "from %s" % source)
+
+    def _in_time(self):
+        if self._live.remaining() <= 0:
+            raise OSError(errno.ETIME, "the deadline of the module had passed")
 
     def _digest(self, target, relative):
         try:

@@ -47,4 +47,5 @@ def _lives(host, asker):
 
 
 def started(stat):
-    return "".join(stat.rpartition(")")[2].split()[19:20])
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[:1] in (["Z"], ["X"]) else "".join(fields[19:20])
