@@ -129,6 +129,7 @@ def node(name, number, note, narrow=None):
     made.modules.append("drv_pcie")
     made.lines("/sys/module/drv_pcie", initstate="live")
     made.files["/sys/module/drv_pcie/version"] = {"absent": True}
+    made.files["/var/lib/fleetproof-accelerator"] = {"absent": True}
     made.dev += ["davinci_manager", "devmm_svm", "hisi_hdc", *("davinci%d" % npu for npu in range(8))]
     prefix = "/usr/local/Ascend"
     installed = {"UserName": "HwHiAiUser", "UserGroup": "HwHiAiUser", "Driver_Install_Type": "full", "Driver_Install_Path_Param": prefix}
