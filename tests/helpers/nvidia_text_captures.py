@@ -216,6 +216,7 @@ def table_mig_pending(text):
     section = table(8, "525.125.06", rows, "NVIDIA A800 80GB PCIe", processes=1, **ZERO)(text)
     modes = [d["partition"]["enabled"] for d in section["devices"]]
     assert modes[:7] == [False] * 7 and "Enabled*" in modes[7]["unknown"]
+    assert [d["extra"].get("mig_changes") for d in section["devices"]] == [None] * 7 + [True]
 
 
 def table_mig(used, total, driver, name, parts, listing, processes):

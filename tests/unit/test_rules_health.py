@@ -81,6 +81,7 @@ CASES = [
     ("mode-pending", {"extra": {"ecc_pending": True, "mig_pending": False}}, PASSED),
     ("mode-pending", {"extra": {"ecc_pending": False}}, FOUND),
     ("mode-pending", {"extra": {"mig_pending": True, "ecc_pending": True}}, FOUND),
+    ("mode-pending", {"extra": {"mig_changes": True}, "partition": {"enabled": UNREAD}}, FOUND),
     ("mode-pending", {"extra": {"mig_pending": UNREAD}}, UNKNOWN),
     ("mode-pending", {}, NOTHING),
     ("partition-declared", {}, NOTHING),

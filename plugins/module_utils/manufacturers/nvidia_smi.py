@@ -68,6 +68,7 @@ retired_pages.uncorrected n double_bit_retirement/retired_count
 retired_pages.pending f pending_retirement pending_blacklist
 partition.enabled f current_mig
 extra.mig_pending f pending_mig
+extra.mig_changes f mig_changes
 fabric.state w fabric/state
 fabric.status w fabric/status
 fabric.clique_id n fabric/cliqueid

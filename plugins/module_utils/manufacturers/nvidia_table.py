@@ -83,6 +83,8 @@ def parse(text):
                 _second(log.gpus[-1], cells)
             elif row == 3:
                 log.gpus[-1]["current_mig"] = cells[-1].strip()
+                if cells[-1].strip().endswith("*"):  # another mode waits for a reset; which of the two is in force is not told
+                    log.gpus[-1]["mig_changes"] = "yes"
         elif part == "mig":
             found, vol = _MIG.match(cells[0]), cells[2].split() if len(cells) == 4 else []
             flat = by_index.get(int(found.group(1))) if found else None

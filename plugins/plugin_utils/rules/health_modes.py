@@ -57,7 +57,9 @@ def compute_mode(device, p):
     remedy="Reset the device or reboot the node: what was set (ECC, MIG) is not in force until then.",
 )
 def mode_pending(device, p):
-    reason = None
+    reason, extra = None, device.data.get("extra")
+    if extra.__class__ is dict and extra.get("mig_changes") is True:
+        return found("A change of MIG waits for a reset", "MIG: pending", expectation("what is in force now", origin="this node"))
     for words, current, key in (("ECC", ("ecc", "mode"), "ecc_pending"), ("MIG", ("partition", "enabled"), "mig_pending")):
         try:
             pending = told.extra(device, key)
