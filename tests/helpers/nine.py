@@ -163,6 +163,7 @@ def ascend(count=2, chips=None, share="false", **commands):
     part.runs("npu-smi", dict(said, **commands))
     prefix = "/usr/local/Ascend"
     part.files.update({"/etc/ascend_install.info": "Driver_Install_Path_Param=%s\n" % prefix, prefix + "/cann": {"absent": True}})
+    part.files["/var/lib/fleetproof-accelerator"] = {"absent": True}
     part.files[prefix + "/driver/version.info"] = "Version=25.2.0\nascendhal_version=7.35.23\ncompatible_version_fw=[7.5.0,8.9.9]\n"
     part.files[prefix + "/firmware/version.info"] = "Version=7.5.0.5.220\n"
     part.files[prefix + "/ascend-toolkit/latest/runtime/version.info"] = "Version=8.2.0\n"
@@ -197,7 +198,7 @@ def cambricon(count=2, smlu=0, info=None, cards=None):
     given = [*(cards or []), *[{}] * count][:count]
     part.runs("cnmon", {"info": info or cambricon_samples.info(range(count)), "": cambricon_samples.table([dict(c, index=n) for n, c in enumerate(given)])})
     part.natives["cndev"] = {"answer": {"cards": dict.fromkeys(addresses, smlu)}} if isinstance(smlu, int) else smlu
-    part.files["/usr/local/neuware/version.txt"] = "Neuware Version 3.15.0\n"
+    part.files.update({"/usr/local/neuware/version.txt": "Neuware Version 3.15.0\n", "/var/lib/fleetproof-accelerator": {"absent": True}})
     part.dev += ["cambricon_ctl", *("cambricon_%s%d" % (kind, n) for kind in ("dev", "ipcm") for n in range(count))]
     return part
 
