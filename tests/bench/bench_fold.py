@@ -5,6 +5,8 @@
 
     python tests/bench/bench_fold.py [--nodes 1000] [--runs 3]
 
+The reports are those of a recorded node of the demo fleet, read by the real modules, with identities of their own.
+
 Each figure is the median over whole processes (start and imports included). Memory: the growth of the folding process
 over its state before the fold, for one more node, as the difference of two fleet sizes.
 """
@@ -26,39 +28,36 @@ HERE = Path(__file__).resolve()
 ROOT = HERE.parents[2]
 
 
-def report(index):
-    """About 50 KiB: the template of tests/helpers with the calls and kernel messages a real node has besides."""
-    import synthetic
+TEMPLATE = "gpu-h02"  # of the demo fleet: eight H100 and nothing wrong
 
-    events = [
-        {
-            "template": "synthetic driver message %d of node <n>, <hex>" % i,
-            "count": 3 + i,
-            "first": "2026-03-01T07:%02d:00.000Z" % i,
-            "last": "2026-03-01T07:%02d:30.000Z" % i,
-            "priority": 6,
-            "sample": "synthetic driver message %d of node %d, 0x%08x, that no catalog knows" % (i, index, index * 977 + i),
-            "addresses": [synthetic.address(i % 8)],
-            "codes": [],
-        }
-        for i in range(6)
-    ]
-    sections = synthetic.healthy(serial="S%05d" % index, events=events)
-    group = sections["accelerators.nvidia"]
+
+def template(folder):
+    """section -> envelope of a recorded node, as the preflight files it."""
+    argv = [str(Path(sys.executable).parent / "ansible-playbook"), "fleetproof.accelerator.preflight", "-i", "inventories/demo"]
+    argv += ["--limit", "localhost,%s" % TEMPLATE, "-e", json.dumps({"accelerator_run_root": str(folder), "accelerator_strict": False})]
+    environment = dict(os.environ, ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
+    subprocess.run(argv, cwd=ROOT, env=environment, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    files = (Path(folder) / "latest" / "nodes" / TEMPLATE).glob("*.1.json")
+    return {path.name.partition(".1.json")[0]: json.loads(path.read_text(encoding="utf-8")) for path in files}
+
+
+def report(filed, index):
+    """The same node with identities of its own, and a fault now and then."""
+    group = filed["accelerators.nvidia"]["data"]
+    text = json.dumps(filed)
     for number, device in enumerate(group["devices"]):
-        # What readers keep besides: clocks, supported modes, firmware parts.
-        device["extra"] = {
-            "%s_%s_mhz" % (kind, name): 1000 + (index + number) % 7
-            for kind in ("clock", "clock_max", "clock_default", "clock_application")
-            for name in ("graphics", "sm", "memory", "video")
-        }
-        device["extra"]["parts"] = [
-            {"part": "part %d" % i, "version": "96.00.%02d.00.01" % i, "state": "unknown to every rule", "number": i * 1000 + index} for i in range(34)
-        ]
+        for name, form in (("uuid", "GPU-%08x-aaaa-bbbb-cccc-%012x"), ("serial", "%05d%08d")):
+            text = text.replace(device["identity"][name]["value"], form % (number, index))
+    sections = json.loads(text.replace(filed["host"]["data"]["system"]["serial"], "S%08d" % index))
+    group = sections["accelerators.nvidia"]["data"]
+    for device in group["devices"]:
+        device["temperature_c"]["core"] += (index + device["index"]) % 5
+        device["power_w"]["draw"] += (index * 7 + device["index"]) % 11
+    sections["host"]["data"]["uptime_seconds"] += index
     if index % 50 == 7:
         group["devices"][index % 8]["row_remap"]["pending"] = True
     if index % 70 == 3:
-        sections["host"]["kernel"]["release"] = "6.8.0-64-generic"
+        sections["host"]["data"]["kernel"]["release"] = "6.8.0-64-generic"
     return sections
 
 
@@ -66,8 +65,13 @@ def make(root, nodes):
     sys.path.insert(0, str(ROOT / "tests" / "helpers"))
     import synthetic
 
-    filed = {"gpu-%05d" % i: synthetic.envelopes(report(i)) for i in range(nodes)}
-    return synthetic.write_run(root, filed)
+    with tempfile.TemporaryDirectory() as folder:
+        filed = template(folder)
+    names = ["gpu-%05d" % i for i in range(nodes)]
+    path = synthetic.write_run(root, {}, roster=names)
+    for index, name in enumerate(names):
+        synthetic.write_node(path, name, report(filed, index))
+    return path
 
 
 def peak_kib():

@@ -214,10 +214,14 @@ def write_run(root, nodes, policies=None, profile="preflight", roster=None):
     }
     run = run_directory.RunDirectory.create(root, "r1", document, by_digest)
     for node, filed in nodes.items():
-        folder = run.path / "nodes" / run_directory.encode(node)
-        folder.mkdir(parents=True)
-        for name, content in filed.items():
-            text = content if isinstance(content, (str, bytes)) else json.dumps(dict(content, node=node), separators=(",", ":"))
-            path = folder / ("%s.1.json" % name)
-            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        write_node(run.path, node, filed)
     return run.path
+
+
+def write_node(path, node, filed):
+    """The sections of one node into a run directory. filed: section -> envelope, or what stands in its file."""
+    folder = path / "nodes" / run_directory.encode(node)
+    folder.mkdir(parents=True)
+    for name, content in filed.items():
+        text = content if isinstance(content, (str, bytes)) else json.dumps(dict(content, node=node), separators=(",", ":"))
+        (folder / ("%s.1.json" % name)).write_bytes(text if isinstance(text, bytes) else text.encode())

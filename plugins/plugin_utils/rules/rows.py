@@ -50,6 +50,7 @@ _ASKED_OF = {
 }  # fmt: skip
 _LEFT_ON = "left ON"  # allocation/ask.py: a driver mode that could not be put back
 _DEVICE, _PROBED = "container-device", ("amd", "ascend", "cambricon", "hygon", "iluvatar", "metax", "mthreads", "nvidia", "thead")
+_NOT_TAKEN = "a step that was told and not taken: no container was started"
 _NOT_STARTED = "it could not be started"  # allocation/probe_judge.py
 
 
@@ -90,32 +91,45 @@ def _panicked(view):
     return outcomes
 
 
+def _unread(view):
+    return [group for group in view.groups if group.state == "unavailable"]
+
+
 def _unanswered(view, manufacturers):
     """Where the accelerators could not be read, no row was made: that is not known, and not nothing."""
-    groups = [group for group in view.groups if group.state == "unavailable" and (manufacturers is None or group.manufacturer in manufacturers)]
+    groups = [group for group in view.once(_unread) if manufacturers is None or group.manufacturer in manufacturers]
     return [unknown("%s: not asked, for detection is unavailable: %s" % (group.manufacturer, group.reason)) for group in groups]
+
+
+def _said(row, key):
+    """Whether a row has a text there: commands are long, and only a fault shows them."""
+    value = row.data.get(key)
+    return value.__class__ is str and bool(value.strip())
 
 
 def _outcome(row, name, modes):
     subject = ("row", row.maybe("text", "accelerator") or "?")
     state, mode = row.maybe("text", "state"), row.maybe("text", "mode") or "unnamed"
     depth = row.maybe("text", "depth")
-    detail, command, evidence = (row.maybe("text", key) for key in ("detail", "command", "evidence"))
-    reason = row.maybe("text", "reason") or detail or "no reason given"
     if depth not in _DEPTH:
         return unknown("depth not understood: %s" % (depth or "none"), subject)
     if state == "ok":
-        refused = depth == "simulated" and (detail or "").startswith(_NOT_STARTED)
-        told = command and not evidence  # a step that was not taken
+        detail = row.data.get("detail")
+        refused = depth == "simulated" and detail.__class__ is str and detail.startswith(_NOT_STARTED)
+        told = _said(row, "command") and not _said(row, "evidence")  # a step that was not taken
         if (refused or told) and modes and mode not in modes:
-            return not_applicable("mode %s is not in use here; %s" % (mode, reason), subject)
-        return unknown(detail, subject) if refused else not_run(reason, subject) if told else passed(subject, {"depth": depth})
+            return not_applicable("mode %s is not in use here, and no container was started" % mode, subject)
+        # What the step is stands in the row; equal reasons of many rows and nodes are told once.
+        return unknown(row.maybe("text", "detail"), subject) if refused else not_run(_NOT_TAKEN, subject) if told else passed(subject, {"depth": depth})
+    detail = row.maybe("text", "detail")
+    reason = row.maybe("text", "reason") or detail or "no reason given"
     if state == "not-declared":
         return not_applicable(reason, subject)
     if state == "not-run":
         return not_run(reason, subject)
     if state != "unavailable":
         return unknown("state not understood: %s" % (state or "none"), subject)
+    command, evidence = row.maybe("text", "command"), row.maybe("text", "evidence")
     left_on = _LEFT_ON in (detail or "")
     return _fault(mode, name, "%s: %s" % (detail, reason) if left_on else reason, subject, modes, evidence or command, left_on, command)
 
