@@ -33,7 +33,8 @@ STRONG = (
     "xid", "hardware error", "aer:", "pcie bus error", "dpc:", "edac ", "mce:", "machine check", "out of memory", "oom-kill", "invoked oom",
     "soft lockup", "hard lockup", "blocked for more than", "detected stall", "self-detected stall", "kernel bug at", "oops:", "general protection fault",
     "memory failure:", "uncorrect", "neuron_hw_err", "ext4-fs error", "i/o error", "medium error", "above threshold", "file-max limit", "watchdog: bug",
-    "fallen off the bus", "xpuerr_", "gpu reset", "heartbeat", "libnccl", "config space inaccessible", "device inaccessible", "pcie bandwidth, limited by", "unable to handle kernel",
+    "fallen off the bus", "xpuerr_", "gpu reset", "heartbeat", "libnccl", "config space inaccessible", "device inaccessible",
+    "pcie bandwidth, limited by", "unable to handle kernel",
 )  # fmt: skip
 # A line with one of these is kept when it also tells of trouble.
 CHATTY = (

@@ -14,7 +14,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
     detection,
     devices,
     fingerprint,
-    fingerprint,
     hardware,
     health_clocks,
     health_links,
