@@ -126,6 +126,7 @@ CASES = [
     ("fabric-health", {"fabric": {"health": NONE}}, NOTHING),
     ("fabric-health", {}, NOTHING),
     ("fabric-clique", {"fabric": NONE}, PASSED),
+    ("fabric-clique", {"fabric": dict(DOMAIN, cluster_uuid="00000000-0000-0000-0000-000000000000")}, PASSED),
     ("fabric-clique", {"fabric": dict(DOMAIN, clique_id=8)}, FOUND),
     ("fabric-clique", {"fabric": dict(DOMAIN, cluster_uuid="00112233-0000-4000-8000-000000000001")}, FOUND),
     ("fabric-clique", {"fabric": {"clique_id": UNREAD}}, UNKNOWN),

@@ -165,6 +165,8 @@ def nvlink_switched_off(group, p):
 def _domain(device):
     """(cluster, clique) of a device in a fabric of several nodes; NoAnswer where it is in none."""
     cluster = device.text("fabric", "cluster_uuid")
+    if not cluster.strip("0-"):
+        raise NoAnswer("not_applicable", "not in a fabric of several nodes")
     clique = device.fact("fabric", "clique_id")
     return cluster, str(clique)[:20]
 
