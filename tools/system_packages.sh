@@ -9,6 +9,10 @@ need unshare util-linux
 need gcc gcc
 need shellcheck shellcheck
 need chromium chromium
+need dockerd docker.io
+need podman podman
+need ctr containerd
+need runc runc
 [ ${#packages[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
   echo "not installed: ${packages[*]}; tests that need them are skipped" >&2

@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
 import stat
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -96,9 +98,34 @@ def libraries(at, shim, preload=("/usr/local/vppu/hgml_dlsym_hook.so", "/usr/loc
     return str(at)
 
 
+_alone = []
+
+
+@contextlib.contextmanager
+def alone():
+    """One process of tests at a time: device nodes are the machine's."""
+    if not _alone:
+        lock = open(os.path.join(tempfile.gettempdir(), "fleetproof-device-nodes.lock"), "w")  # noqa: SIM115
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    else:
+        lock = _alone[0]
+    _alone.append(lock)
+    try:
+        yield
+    finally:
+        _alone.pop()
+        if not _alone:
+            lock.close()
+
+
 @contextlib.contextmanager
 def nodes(*paths):
     """Device nodes of this machine that were not there: each reads like /dev/null."""
+    with alone():
+        yield from _nodes(paths)
+
+
+def _nodes(paths):
     made = []
     try:
         for path in paths:
