@@ -51,9 +51,9 @@ options:
     type: int
     default: 120
   wait_for_lock:
-    description: Seconds to wait for another run that works on this node.
+    description: Seconds to wait for another run that works on this node, as the one for a second manufacturer does.
     type: int
-    default: 60
+    default: 300
   slicing_library_root:
     description:
       - Directory that holds the slicing libraries, one directory per manufacturer, as this module sees it. Without it no slice is started.
@@ -231,7 +231,7 @@ def main():
             "pull": {"type": "str", "default": "missing", "choices": ["missing", "never", "always"]},
             "runtime": {"type": "str", "choices": ["docker", "nerdctl", "ctr", "podman"]},
             "probe_seconds": {"type": "int", "default": 120},
-            "wait_for_lock": {"type": "int", "default": 60},
+            "wait_for_lock": {"type": "int", "default": 300},
             "slicing_library_root": {"type": "path"},
             "slicing_library_target": {"type": "path"},
             "slicing_library_replace": {"type": "bool", "default": False},
