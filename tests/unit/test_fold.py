@@ -62,7 +62,7 @@ def test_what_is_written(run):
     there = run / "judgements" / "1"
     assert json.loads((there / "fleet.json").read_text()) == json.loads(json.dumps(fleet))
     assert sorted(p.name for p in (there / "records").iterdir()) == ["gpu%d.yml" % i for i in (0, 1, 2, 3, 4, 8, 9)]
-    for name in ("fleet.json", "report.html", "junit.xml", "metrics.prom", "records"):
+    for name in ("fleet.json", "report.html", "junit.xml", "metrics.prom", "findings.csv", "summary.md", "records"):
         assert os.readlink(run / name) == "judgements/1/%s" % name
         assert (run / name).exists()
     record = yaml.safe_load((there / "records" / "gpu4.yml").read_text())
@@ -81,7 +81,7 @@ def test_same_files_same_bytes_in_any_number_of_processes(run):
         outputs.append(files(run / "judgements" / "1"))
         shutil.rmtree(run / "judgements" / "1")
     assert outputs[0] == outputs[1] == outputs[2]
-    assert len(outputs[0]) == 4 + 7
+    assert len(outputs[0]) == 6 + 7
 
 
 def test_judged_again_under_another_policy_and_profile(run):

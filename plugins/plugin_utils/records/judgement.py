@@ -10,7 +10,7 @@ import shutil
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunError, replace_link
 
-LINKED = ("fleet.json", "report.html", "junit.xml", "metrics.prom", "records")
+LINKED = ("fleet.json", "report.html", "junit.xml", "metrics.prom", "findings.csv", "summary.md", "records")
 
 
 class Judgement:
