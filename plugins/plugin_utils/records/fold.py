@@ -14,7 +14,7 @@ import json
 import marshal
 import os
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities, pairs
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities, pairs, shown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, json_text, regular_file, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
@@ -81,9 +81,15 @@ def _plans(run, roster, profile, policies):
 
 def renderers():
     """File name and renderer. Imported late: the children are at work by then, and the parent only waits for them."""
-    from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, junit, prometheus
+    from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import csv_findings, html, junit, markdown, prometheus
 
-    return (("report.html", html.render), ("junit.xml", junit.render), ("metrics.prom", prometheus.render))
+    return (
+        ("report.html", html.render),
+        ("junit.xml", junit.render),
+        ("metrics.prom", prometheus.render),
+        ("findings.csv", csv_findings.render),
+        ("summary.md", markdown.render),
+    )
 
 
 # -- one node -------------------------------------------------------------------------------------------------------
@@ -184,9 +190,11 @@ def _fold(run, roster, plans, profile, judgement, processes):
         pages = pages or renderers()
     pages = pages or renderers()
     formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
-    _compare_all(run, folded, plans)
+    matrices = _compare_all(run, folded, plans)
     listed = _compare(formed, alone, folded, plans)
+    measured = shown.series(folded, formed, lambda node: plans[node][0].params(shown.RULE))
     fleet, results = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed)
+    fleet.update(measurements=measured, matrices=matrices)
 
     def page(name, render):
         (judgement.path / name).write_text(render(fleet), encoding="utf-8", errors="backslashreplace")
@@ -205,16 +213,20 @@ def _fold(run, roster, plans, profile, judgement, processes):
 
 
 def _compare_all(run, folded, plans):
-    """Ask the rules of the whole run; what they compare is let go of."""
+    """Ask the rules of the whole run; what they compare is let go of. Returns the matrices that reports show."""
+    matrices = []
     for name in sorted({name for one in folded.values() for name in one.prints if RULES[name].scope == "fleet"}):
         prints = {node: one.prints.pop(name) for node, one in folded.items() if name in one.prints}
         if RULES[name].compare == "pairs":
-            outcomes = pairs.compare(prints, pairs.load(run.path), {node: plans[node][0].params(name) for node in prints})
+            given, params = pairs.load(run.path), {node: plans[node][0].params(name) for node in prints}
+            outcomes = pairs.compare(prints, given, params)
+            matrices = shown.matrices(given[0], next(iter(params.values())))
         else:
             facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
             outcomes = identities.compare(RULES[name], prints, facts, devices)
         for node, outcome in outcomes:
             _take(folded[node], RULES[name], plans[node][0], outcome)
+    return matrices
 
 
 def _compare(formed, alone, folded, plans):
