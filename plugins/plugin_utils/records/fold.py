@@ -105,7 +105,7 @@ def load(run, node):
                 raise ValueError("not a %s document" % SECTION_SCHEMA)
         except (OSError, ValueError, RecursionError) as error:
             said = error.strerror if isinstance(error, OSError) else str(error)
-            envelope = {"status": "failed", "data": {}, "reason": "%s: %s" % (path.name, said)}
+            envelope = {"status": "failed", "data": {}, "reason": "%s: %s" % (os.path.basename(path), said)}
         sections[section] = envelope
     return sections
 

@@ -69,6 +69,16 @@ def digest(document):
     return hashlib.sha256(dumps(document).encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
+def agree(there, document):
+    """RunError unless both run documents speak of one run."""
+    for key in _AGREE:
+        if there.get(key) != document.get(key):
+            raise RunError(
+                "accelerator_run_id: run %s exists and its %s differs (there: %s; here: %s); allowed: the same inventory, policy, collection, or a new id"
+                % (there.get("run_id"), key, _short(there.get(key)), _short(document.get(key)))
+            )
+
+
 class RunDirectory:
     """An existing run. Everything is read when asked for; nothing is cached but run.json."""
 
@@ -105,19 +115,11 @@ class RunDirectory:
             except FileExistsError:
                 if not given:
                     raise RunError("%s: a run with this generated id exists already" % path) from None
-                cls(path)._agree(document)
+                agree(cls(path).run, document)
             replace_link(root / "latest", run_id)
         except OSError as error:
             raise RunError("accelerator_run_root: %s cannot be written: %s" % (root, error.strerror or error)) from None
         return cls(path)
-
-    def _agree(self, document):
-        for key in _AGREE:
-            if self.run.get(key) != document.get(key):
-                raise RunError(
-                    "accelerator_run_id: run %s exists and its %s differs (there: %s; here: %s); allowed: the same inventory, policy, collection, or a new id"
-                    % (self.run.get("run_id"), key, _short(self.run.get(key)), _short(document.get(key)))
-                )
 
     @property
     def run_id(self):
@@ -170,18 +172,18 @@ class RunDirectory:
             return path
 
     def section_files(self, node):
-        """section -> path of its newest attempt."""
+        """section -> path of its newest attempt, as text: a fold opens thousands of them."""
         newest = {}
+        folder = os.path.join(self.path, "nodes", encode(node))
         try:
-            names = os.listdir(self.path / "nodes" / encode(node))
+            names = os.listdir(folder)
         except (FileNotFoundError, NotADirectoryError):
             return {}
         for name in names:
             found = _SECTION_FILE.fullmatch(name)
             if found and int(found["attempt"]) > newest.get(found["section"], (0, ""))[0]:
                 newest[found["section"]] = (int(found["attempt"]), name)
-        folder = self.path / "nodes" / encode(node)
-        return {section: folder / name for section, (_attempt, name) in sorted(newest.items())}
+        return {section: os.path.join(folder, name) for section, (_attempt, name) in sorted(newest.items())}
 
     def load(self, node, wanted=None):
         """section -> envelope, of all sections or those wanted; a file that cannot be read is an envelope with status failed and the reason."""
@@ -194,7 +196,7 @@ class RunDirectory:
                 if not isinstance(envelope, dict) or envelope.get("schema") != SECTION_SCHEMA or not isinstance(envelope.get("data"), dict):
                     raise ValueError("not a %s document" % SECTION_SCHEMA)
             except (OSError, ValueError) as error:
-                envelope = {"section": section, "node": node, "status": "failed", "data": {}, "reason": "%s: %s" % (path.name, error)}
+                envelope = {"section": section, "node": node, "status": "failed", "data": {}, "reason": "%s: %s" % (os.path.basename(path), error)}
             sections[section] = envelope
         return sections
 

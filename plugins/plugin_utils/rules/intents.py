@@ -59,7 +59,7 @@ def _left(view, note):
     subject = ("row", accelerator)
     if note.data.get("asking") is True:
         return unknown("%s of %s is being asked by a run right now" % (capability, accelerator), subject)
-    for row in view.rows().get(capability, ()):
+    for row, _accelerator, _mode in view.rows().get(capability, ()):
         if row.maybe("text", "accelerator") == accelerator and _LEFT_ON in (row.maybe("text", "detail") or ""):
             return passed(subject, {"note": path, "told_by": "row-%s" % capability})
     # The note is a file of a node: only a command of ours is taken from it.

@@ -107,10 +107,10 @@ def _said(row, key):
     return value.__class__ is str and bool(value.strip())
 
 
-def _outcome(row, name, modes):
-    subject = ("row", row.maybe("text", "accelerator") or "?")
-    state, mode = row.maybe("text", "state"), row.maybe("text", "mode") or "unnamed"
-    depth = row.maybe("text", "depth")
+def _outcome(entry, name, modes):
+    row, accelerator, mode = entry
+    subject, mode = ("row", accelerator or "?"), mode or "unnamed"
+    state, depth = row.maybe("text", "state"), row.maybe("text", "depth")
     if depth not in _DEPTH:
         return unknown("depth not understood: %s" % (depth or "none"), subject)
     if state == "ok":

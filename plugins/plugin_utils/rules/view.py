@@ -205,7 +205,7 @@ class Group(Facts):
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
-    __slots__ = ("_at", "_missing", "_pci", "_rows", "answered", "derived", "device_gaps", "groups", "node", "packages", "policy", "sections")
+    __slots__ = ("_at", "_missing", "_pci", "_rows", "answered", "baseline", "derived", "device_gaps", "groups", "node", "packages", "policy", "sections")
 
     def __init__(self, node, sections, policy):
         self.node = node
@@ -214,6 +214,7 @@ class NodeView:
         self.groups = []
         self._pci = self._at = self._rows = None
         self._missing = {}
+        self.baseline = None  # records/baseline.py: what is known of the node from earlier runs
         self.derived = {}  # what rules make of the sections once and share
         self.answered = any(e.get("status") == "read" for e in self.sections.values())
         for name in sorted(self.sections):
@@ -292,7 +293,7 @@ class NodeView:
         raise NoAnswer("unknown", "%s: not in the PCI section" % clean(address, 40))
 
     def rows(self):
-        """capability -> rows of the three questions. What was asked (slicing.*) or seen (probes.*) stands for what was only told (allocation.*)."""
+        """capability -> [(row, accelerator, mode)]. What was asked (slicing.*) or seen (probes.*) stands for what was only told (allocation.*)."""
         if self._rows is None:
             found = {}
             for part in ("accelerators.", "allocation.", "slicing.", "probes."):
@@ -301,12 +302,12 @@ class NodeView:
                         continue
                     facts, seen = Facts(self.sections[name]["data"], name), {}
                     for row in facts.objects("checks") if facts.data.get("checks").__class__ is list else ():
-                        about = (name[len(part) :], *(row.maybe("text", key) or "" for key in ("accelerator", "capability", "mode")))
+                        about = (row.maybe("text", "accelerator") or "", row.maybe("text", "capability") or "", row.maybe("text", "mode") or "")
                         seen[about] = seen.get(about, 0) + 1
-                        found[(*about, seen[about])] = row
+                        found[(name[len(part) :], about, seen[about])] = row
             self._rows = {}
-            for about, row in found.items():
-                self._rows.setdefault(about[2], []).append(row)
+            for (_maker, about, _number), row in found.items():
+                self._rows.setdefault(about[1], []).append((row, about[0], about[2]))
         return self._rows
 
     def release(self):
