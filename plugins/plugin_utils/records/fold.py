@@ -15,7 +15,7 @@ import marshal
 import os
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities, pairs, shown
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, json_text, regular_file, verdict, workers
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, baseline, json_text, regular_file, verdict, workers
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
@@ -110,10 +110,11 @@ def load(run, node):
     return sections
 
 
-def _node(run, node, plan, records):
+def _node(run, node, plan, records, past=None):
     """Read, ask, begin the record. Plain values only: they may come out of a child."""
     rules, profile = plan
     view = NodeView(node, load(run, node), rules)
+    view.baseline = past
     judged = engine.judge_view(view, profile)
     head = {"run_id": run.run_id, "collection_version": run.run.get("collection_version"), "profile": profile.name, "created": run.run.get("created")}
     text, devices = acceptance_record.body(view, head)
@@ -183,7 +184,12 @@ def _fold(run, roster, plans, profile, judgement, processes):
     records = judgement.path / "records"
     shared, unpacked = _sharing(), {}
     folded = {}
-    answers = workers.ordered(roster, lambda node: _node(run, node, plans[node], records), processes)
+    past = baseline.load(run.path)
+
+    def judged(node):
+        return _node(run, node, plans[node], records, None if past is None else past.get(node, baseline.NOTHING))
+
+    answers = workers.ordered(roster, judged, processes)
     pages = None
     for node, answer in zip(roster, answers, strict=True):
         folded[node] = _Folded(node, plans[node][1], answer, shared, unpacked)
