@@ -23,7 +23,6 @@ for node in /sys/class/kfd/kfd/topology/nodes/*; do
   card=; read -r card < "$node/gpu_id"
   if [ "${card:-0}" -gt 0 ]; then own=$(printf '0x%x@%s' "$card" "$pipe"); break; fi
 done
-[ "$own" = '*' ] || [ -d "/sys/devices/virtual/kfd/kfd/vgpu/$own" ] || own='*'
 known=" $(cat /sys/devices/virtual/kfd/kfd/vgpu/*/entry 2>/dev/null | awk -F : '/^Indentifier:/ { gsub(/[ \t]/, "", $2); printf "%s ", $2 }')"
 claims=BARRIER; [ -d "$claims" ] || claims=$(mktemp -d) || claims=/tmp
 said=$(mktemp) || said=/dev/null
