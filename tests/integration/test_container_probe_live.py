@@ -410,6 +410,11 @@ def test_a_client_without_a_record_and_none_at_all(records):
     assert judge.quota(CAP, found, True)[:2] == ("ok", "simulated")
 
 
+def test_a_record_of_another_pipe_is_not_ones_own(records):
+    (found,) = records(record(where="9"))
+    assert judge.loaded({}, found, True) == ("unavailable", "measured", "", "the driver recorded no slice for the process in the container")
+
+
 def test_two_tenants_have_two_records(records):
     pair = records(record(), 2)
     verdict = judge.together([CAP, CAP], pair, True)

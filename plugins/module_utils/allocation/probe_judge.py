@@ -158,7 +158,7 @@ def _recorded(found, reader):
         if found.trouble:
             return Verdict(UNAVAILABLE, MEASURED, "", "the driver recorded a slice, then the container died: %s" % found.trouble)
         return Verdict(OK, MEASURED, "the driver recorded a slice for the process in the container")
-    client = [line for line in reader if line.startswith(script.CLIENT_EXIT)]
+    client = [line for line in reader if line.startswith(script.CLIENT_EXIT) and line != script.CLIENT_EXIT + "0"]
     if found.trouble:
         return Verdict(UNAVAILABLE, MEASURED, "", "the driver recorded no slice, and the container ended badly: %s" % found.trouble)
     if client:
