@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import copy
+import json
 
+import demo
 import pytest
 import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy, profiles, steady
@@ -90,6 +92,24 @@ def test_memory_gives_what_the_rule_gives(asked):
         same(NodeView("n1", synthetic.envelopes(sections), rules), profile)
 
 
+def test_memory_gives_what_the_rule_gives_of_every_section_of_a_recorded_node(asked):
+    rules, profile = asked
+    whole = demo.read(demo.document("gpu-h02"))
+    text = json.dumps(whole)
+    same(NodeView("n1", synthetic.envelopes(json.loads(text)), rules), profile)
+    for name, data in whole.items():
+        for key in data:
+            for value in (UNREAD, "?", ...):
+                sections = json.loads(text)
+                if value is ...:
+                    del sections[name][key]
+                else:
+                    sections[name][key] = value
+                same(NodeView("n1", synthetic.envelopes(sections), rules), profile)
+        same(NodeView("n1", synthetic.envelopes({other: part for other, part in json.loads(text).items() if other != name}), rules), profile)
+    same(NodeView("n1", synthetic.envelopes(json.loads(text)), rules), profile)
+
+
 def test_a_node_of_another_policy_is_not_answered_from_this_ones_memory(asked):
     _rules, profile = asked
     sections = synthetic.healthy()
@@ -159,7 +179,8 @@ def test_so_is_one_about_the_node(look):
         return PASSED
 
     view = NodeView("n1", synthetic.envelopes(synthetic.healthy()), policy.Policy())
-    assert steady.Memory([(rule(check, "node", ("host",)), None)], ("host",)).of_sections(view).full == (0,)
+    memory = steady.Memory([(rule(check, "node", ("host",)), None)], ("host",))
+    assert memory.of_sections(view, {"host": steady.key_of(view, "host")}).full == (0,)
 
 
 def test_what_is_answered_once_is_not_asked_again():

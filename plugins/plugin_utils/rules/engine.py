@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles, steady
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LEVELS, OUTCOMES, RULES, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, causes, policy, profiles, steady
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, OUTCOMES, RULES, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.steady import ask
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 _DEVICES_ONLY = ("accelerators",)
 _TURNED_OFF = "turned off by the site: accelerator_policy_%s_enabled"
-WHOLE = ("node", "manufacturer", "section")  # kinds of subject that stand for the whole node
 
 
 class Judged(NamedTuple):
@@ -81,15 +80,10 @@ def judge_view(view, profile):
     for name, why in plan.off:
         told.gap(name, "not_applicable", why)
     if view.answered:
-        asked = [*plan.others, *_shared_devices(told, plan)]
+        keys = {}
+        asked = [*plan.others, *_shared_devices(told, plan.devices, keys)]
         for memory in plan.sections:
-            problem = _problem(memory.rules[0][0], view)
-            if problem:
-                _unread(told, memory.rules, problem)
-            elif memory.steady:
-                asked += _taken(told, memory, memory.of_sections(view), ("node", node))
-            else:
-                asked += memory.rules
+            asked += _shared_sections(told, memory, keys)
     else:
         silent = "no answer: %s" % view.no_answer()
         for rule, _params in plan.all:
@@ -108,7 +102,7 @@ def judge_view(view, profile):
         else:
             told.take(rule, outcomes(rule, view, params))
     if len(told.findings) > 1:
-        explain(told.findings)
+        causes.explain(told.findings, told.narrowed, view)
     return Judged(node, told.counts, told.findings, told.gaps(), told.prints)
 
 
@@ -118,6 +112,7 @@ class _Told:
     def __init__(self, view):
         self.view = view
         self.counts, self.findings, self.prints = {}, [], {}
+        self.narrowed = []  # caused_by of each finding's Outcome
         self._why = {}
 
     def tally(self, name):
@@ -142,6 +137,7 @@ class _Told:
             elif said == "found":
                 tally[1] += 1
                 self.findings.append(finding(rule, self.view.policy, self.view.node, subject, outcome))
+                self.narrowed.append(outcome.caused_by)
             else:
                 self.gap(name, said, outcome.reason)
 
@@ -156,7 +152,6 @@ class _Plan(NamedTuple):
     all: list  # (rule, parameters) of each rule that is not turned off
     off: list  # (rule id, why it is turned off)
     devices: object  # steady.Memory of the rules about each device
-    packages: object  # steady.Memory of the rules about all of them
     sections: list  # a steady.Memory for each set of sections that rules read
     others: list  # (rule, parameters)
 
@@ -171,38 +166,30 @@ def _plan(rules, profile):
 def _made(rules, profile):
     everything = [(RULES[name], rules.params(name)) for name in profile.asked if rules.enabled(name)]
     off = [(name, _TURNED_OFF % name.replace("-", "_")) for name in profile.asked if not rules.enabled(name)]
-    devices, packages, sections, others = [], [], {}, []
+    devices, sections, others = [], {}, []
     for rule, params in everything:
-        if rule.reads == _DEVICES_ONLY and rule.scope in ("device", "group", "node", "cohort"):
-            (devices if rule.scope == "device" else packages).append((rule, params))
-        elif rule.scope in ("node", "cohort") and rule.reads and "accelerators" not in rule.reads:
+        if rule.scope == "device" and rule.reads == _DEVICES_ONLY:
+            devices.append((rule, params))
+        elif rule.scope in ("node", "cohort", "group") and rule.reads:
             sections.setdefault(rule.reads, []).append((rule, params))
         else:
             others.append((rule, params))
     memories = [steady.Memory(asked, names) for names, asked in sections.items()]
-    return _Plan(profile, everything, off, steady.Memory(devices), steady.Memory(packages), memories, others)
+    return _Plan(profile, everything, off, steady.Memory(devices), memories, others)
 
 
-def _unread(told, rules, problem):
-    """What rules say of sections that were not read: all the same."""
-    for rule, _params in rules:
-        if rule.scope == "cohort":
-            told.counts[rule.id], told.prints[rule.id] = [0, 0, 0, 0, 0], (problem.outcome, problem.reason)
-        else:
-            told.gap(rule.id, problem.outcome, problem.reason)
-
-
-def _shared_devices(told, plan):
-    """Take what memory answers about the packages; the rules that have to be asked in full."""
-    view, memory = told.view, plan.devices
+def _shared_devices(told, memory, keys):
+    """Take what memory answers about the packages; the rules that have to be asked in full. keys takes that of all packages."""
+    view = told.view
     packages = view.packages
     if not packages or view.device_gaps:
-        return memory.rules + plan.packages.rules
-    alike, keys = {}, []
+        return memory.rules
+    alike, each = {}, []
     for device in packages:
         answers, key = memory.of_device(device)
-        keys.append(key)
+        each.append(key)
         alike.setdefault(id(answers), (answers, []))[1].append(device)
+    keys[steady.ACCELERATORS] = steady.keys_of_packages(view, each)
     passed = [len(packages)] * len(memory.rules)
     in_full = {}
     for answers, devices in alike.values():
@@ -224,8 +211,28 @@ def _shared_devices(told, plan):
         told.take(rule, _of_devices(rule, view, params, devices))
     for position, (rule, _params) in enumerate(memory.rules):
         told.tally(rule.id)[0] += passed[position]
-    answers = plan.packages.of_packages(view, keys)
-    return plan.packages.rules if answers is None else _taken(told, plan.packages, answers, ("node", view.node))
+    return ()
+
+
+def _shared_sections(told, memory, keys):
+    """The same for the rules about some sections."""
+    view, rules = told.view, memory.rules
+    problem = _problem(rules[0][0], view)
+    if problem and all(rule.scope != "group" for rule, _params in rules):
+        for rule, _params in rules:
+            if rule.scope == "cohort":
+                told.counts[rule.id], told.prints[rule.id] = [0, 0, 0, 0, 0], (problem.outcome, problem.reason)
+            else:
+                told.gap(rule.id, problem.outcome, problem.reason)
+        return ()
+    if problem or not memory.steady:
+        return rules
+    for name in memory.names:
+        if name not in keys:
+            keys[name] = None if name == steady.ACCELERATORS else steady.key_of(view, name)
+        if keys[name] is None:
+            return rules
+    return _taken(told, memory, memory.of_sections(view, keys), ("node", view.node))
 
 
 def _taken(told, memory, answers, subject):
@@ -282,33 +289,13 @@ def finding(rule, rules, node, subject, outcome):
         "evidence": outcome.evidence,
         "reason": outcome.reason,
         "remedy": outcome.remedy or rule.remedy,
-        "caused_by": list(outcome.caused_by),
+        "caused_by": [],
     }
 
 
 def explain(findings):
-    """Name the cause of findings of one node that follow from another one on the same subject."""
-    by_rule = {}
-    for one in findings:
-        by_rule.setdefault(one["rule"], []).append(one)
-    for one in findings:
-        rule = RULES[one["rule"]]
-        for cause in rule.follows:
-            if rule.scope == "cohort" and RULES[cause].scope == "cohort":
-                continue  # differences explain each other only where they always come together: cohorts.same_nodes
-            if cause not in one["caused_by"] and any(_meet(one["subject"], other["subject"]) and _not_milder(other, one) for other in by_rule.get(cause, ())):
-                one["caused_by"].append(cause)
-
-
-def _meet(one, other):
-    if isinstance(one, list) or isinstance(other, list):
-        return False
-    return one == other or one["kind"] in WHOLE or other["kind"] in WHOLE
-
-
-def _not_milder(cause, one):
-    """A failure is never explained away by something milder."""
-    return LEVELS.index(cause["level"]) >= LEVELS.index(one["level"])
+    """Tie the last finding of a node, which came from comparing nodes, to those before it."""
+    causes.explain_last(findings)
 
 
 def default_policy():

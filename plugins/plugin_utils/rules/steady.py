@@ -14,29 +14,52 @@ import marshal
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, Outcome
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import Device, Facts
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import Device, Facts, accelerators_on_pci
 
-# What differs from device to device and from hour to hour; a rule that looks there is asked about each device.
-VOLATILE = ("device_nodes", "id", "identity", "index", "memory_used_mib", "temperature_c", "utilization_percent")
-VOLATILE_IN = {
-    "clocks_mhz": ("core", "memory", "sm", "video"),
-    "pcie": ("generation_current", "replay_count"),
-    "power_w": ("draw",),
-}
-# Of what one manufacturer alone tells, only this is steady.
-EXTRA = (
-    "bad_page_threshold", "channel_repair_pending", "compatibility", "compute_mode", "confidential_memory_mib", "ecc_deferred", "ecc_pending", "error_code",
-    "firmware_range", "mig_pending", "pci_device", "pci_events", "thermal_slowdowns", "tpc_repair_pending", "unrepairable_memory",
+
+class Shape(NamedTuple):
+    """What of an object is not steady: it differs from node to node or from hour to hour, so a rule that looks there is asked about each."""
+
+    hidden: frozenset  # keys
+    within: dict  # of the object at this key: keys that are not steady
+    shown: dict  # of the object at this key: only these keys are steady
+
+
+def _shape(hidden, within=None, shown=None):
+    return Shape(frozenset(hidden), {key: frozenset(keys) for key, keys in (within or {}).items()}, shown or {})
+
+
+DEVICE = _shape(
+    ("device_nodes", "id", "identity", "index", "memory_used_mib", "temperature_c", "utilization_percent"),
+    {
+        "clocks_mhz": ("core", "memory", "sm", "video"),
+        "ecc": ("corrected_aggregate", "corrected_volatile"),
+        "pcie": ("generation_current", "replay_count"),
+        "power_w": ("draw",),
+    },
+    {
+        "extra": (
+            "bad_page_threshold", "channel_repair_pending", "compatibility", "compute_mode", "confidential_memory_mib", "ecc_deferred", "ecc_pending",
+            "error_code", "firmware_range", "mig_pending", "pci_device", "pci_events", "thermal_slowdowns", "tpc_repair_pending", "unrepairable_memory",
+        ),
+    },
 )  # fmt: skip
 SECTIONS = {
-    "host": ("bios", "bmc", "cpu", "huge_pages", "limits", "modules", "numa_balancing", "os", "python", "security", "services", "virtualization"),
-    "settings": ("cgroup", "huge_page_defrag", "huge_pages", "kernels", "limits", "modules", "security", "sysctls"),
-    "hardware": ("corrupted_kib", "memory_errors", "microcode", "processors", "tpm"),
+    "cdi": _shape(("boot_time", "drivers", "refresh", "timestamp")),
+    "container_runtime": _shape(("containers", "sources", "timestamp")),
+    "hardware": _shape(("event_log", "memory_modules", "sensors", "timestamp")),
+    "host": _shape(
+        ("time", "timestamp", "uptime_seconds"),
+        {"board": ("serial",), "kernel": ("boot_time", "command_line"), "memory": ("available_mib",), "system": ("serial",)},
+    ),
+    "kubelet": _shape(("lines", "process", "timestamp")),
+    "pci": _shape(("timestamp",)),
+    "services": _shape(("names", "processes", "reboots", "timestamp")),
+    "settings": _shape(("timestamp",)),
+    "storage": _shape(("directories", "disks", "health", "timestamp")),
 }
+ACCELERATORS = "accelerators"  # as rules say that they read the sections of all manufacturers
 MOST = 1024  # kinds of devices or sections kept
-_SECTIONS = {name: frozenset(keys) for name, keys in SECTIONS.items()}
-_HIDDEN = frozenset(VOLATILE)
-_HIDDEN_IN = {name: frozenset(keys) for name, keys in VOLATILE_IN.items()}
 
 
 class More(Exception):
@@ -77,20 +100,34 @@ def _part(kept, length, steady):
     return part
 
 
-def _kept(data):
-    """The steady facts of a device as plain objects."""
+def _kept(data, shape):
+    """The steady part of an object as plain objects."""
     kept = {}
     for key, value in data.items():
-        if key in _HIDDEN:
+        if key in shape.hidden:
             continue
         if value.__class__ is dict:
-            if key == "extra":
-                value = {name: value[name] for name in EXTRA if name in value}
-            elif key in _HIDDEN_IN:
-                hidden = _HIDDEN_IN[key]
+            if key in shape.shown:
+                value = {name: value[name] for name in shape.shown[key] if name in value}
+            elif key in shape.within:
+                hidden = shape.within[key]
                 value = {name: one for name, one in value.items() if name not in hidden}
         kept[key] = value
     return kept
+
+
+def _object(data, kept, shape):
+    """The same as an object that passes for the whole one."""
+    kept = dict(kept)
+    for key, value in kept.items():
+        if value.__class__ is not dict:
+            continue
+        if key in shape.shown:
+            kept[key] = _part(value, len(data[key]), shape.shown[key].__contains__)
+        elif key in shape.within:
+            hidden = shape.within[key]
+            kept[key] = _part(value, len(data[key]), lambda name, hidden=hidden: name not in hidden)
+    return _part(kept, len(data), lambda key: key not in shape.hidden)
 
 
 class _Policy:
@@ -120,17 +157,8 @@ class _Group(Facts):
 class _Device(Device):
     __slots__ = ()
 
-    def __init__(self, device, kept, group):
-        kept = dict(kept)
-        for key, value in kept.items():
-            if value.__class__ is not dict:
-                continue
-            if key == "extra":
-                kept[key] = _part(value, len(device.data[key]), EXTRA.__contains__)
-            elif key in _HIDDEN_IN:
-                hidden = _HIDDEN_IN[key]
-                kept[key] = _part(value, len(device.data[key]), lambda name, hidden=hidden: name not in hidden)
-        Facts.__init__(self, _part(kept, len(device.data), lambda key: key not in _HIDDEN))
+    def __init__(self, device, group):
+        Facts.__init__(self, _object(device.data, _kept(device.data, DEVICE), DEVICE))
         self.group, self.name, self.kind = group, device.name, device.kind
 
     id = property(_more)
@@ -141,27 +169,9 @@ class _Package(_Device):
 
     id = None
 
-    def __init__(self, device, kept, group):
-        super().__init__(device, kept, group)
+    def __init__(self, device, group):
+        super().__init__(device, group)
         self.id = device.id
-
-
-class _Accelerators:
-    """A node of which only the steady parts of its packages and its policy are known."""
-
-    def __init__(self, view, kept):
-        self.policy = view.policy
-        self.device_gaps, self.groups, self.packages = [], [], []
-        for group in view.groups:
-            one = _Group(group)
-            one.packages = [_Package(device, kept[device.id], one) for device in group.packages]
-            self.groups.append(one)
-            self.packages += one.packages
-
-    def group(self, manufacturer):
-        return next((group for group in self.groups if group.manufacturer == manufacturer), None)
-
-    __getattr__ = _more
 
 
 class _View:
@@ -171,14 +181,32 @@ class _View:
         self.policy = view.policy
         self._parts = {}
         for name in names:
-            data, steady = view.sections[name]["data"], _SECTIONS[name]
-            self._parts[name] = Facts(_part({key: data[key] for key in steady if key in data}, len(data), steady.__contains__), name)
+            if name == ACCELERATORS:
+                self._accelerators(view)
+            else:
+                data = view.sections[name]["data"]
+                self._parts[name] = Facts(_object(data, _kept(data, SECTIONS[name]), SECTIONS[name]), name)
+
+    def _accelerators(self, view):
+        self.device_gaps, self.groups, self.packages = [], [], []
+        for group in view.groups:
+            one = _Group(group)
+            one.packages = [_Package(device, one) for device in group.packages]
+            self.groups.append(one)
+            self.packages += one.packages
+        self.group = lambda manufacturer: next((group for group in self.groups if group.manufacturer == manufacturer), None)
 
     def section(self, name):
         return self._parts[name] if name in self._parts else _more()
 
     def missing(self, name):
         return None if name in self._parts else _more()
+
+    def pci(self):
+        return accelerators_on_pci(self.section("pci"))
+
+    def once(self, derive):
+        return derive(self)
 
     __getattr__ = _more
 
@@ -198,35 +226,24 @@ class Memory:
     def __init__(self, rules, names=()):
         self.rules = rules
         self.names = names
-        self.steady = bool(names) and all(name in SECTIONS for name in names)
+        self.steady = bool(names) and all(name in SECTIONS or name == ACCELERATORS for name in names)
         self._known = {}
 
     def of_device(self, device):
         """(Answers, key) of the rules about a device, of a node without gaps in detection: every group's detection is ok."""
-        kept = _kept(device.data)
-        key = marshal.dumps((device.manufacturer, device.group.data.get("driver", ...), kept), 0)
+        key = marshal.dumps((device.manufacturer, device.group.data.get("driver", ...), _kept(device.data, DEVICE)), 0)
         answers = self._known.get(key)
         if answers is None:
-            answers = self._learn(key, _Device(device, kept, _Group(device.group)))
+            answers = self._learn(key, _Device(device, _Group(device.group)))
         return answers, key
 
-    def of_packages(self, view, keys):
-        """Answers of the rules about all packages of such a node. keys: what of_device() gave for each; None where two have one name."""
-        names = tuple(device.id for device in view.packages)
-        key = (names, *keys)
+    def of_sections(self, view, keys):
+        """Answers of the rules about sections that were read. keys: name -> what key_of() or keys_of_packages() gave."""
+        key = tuple([keys[name] for name in self.names])
         answers = self._known.get(key)
         if answers is None:
-            if len(set(names)) < len(names) or any(len(group.devices) != len(group.packages) for group in view.groups):
-                return None
-            kept = {device.id: _kept(device.data) for device in view.packages}
-            answers = self._learn(key, _Accelerators(view, kept))
+            answers = self._learn(key, _View(view, self.names))
         return answers
-
-    def of_sections(self, view):
-        """Answers of the rules about sections that were read."""
-        sections = view.sections
-        key = marshal.dumps([[sections[name]["data"].get(fact, ...) for fact in SECTIONS[name]] for name in self.names], 0)
-        return self._known.get(key) or self._learn(key, _View(view, self.names))
 
     def _learn(self, key, subject):
         plain, odd, full, values = [], [], [], []
@@ -257,6 +274,19 @@ class Memory:
                 for one in [result] if result.__class__ is Outcome else result:
                     results.append(one if one.subject else one._replace(subject=("manufacturer", group.manufacturer)))
         return results
+
+
+def key_of(view, name):
+    """What tells the steady part of a section that was read from that of another node."""
+    return marshal.dumps(_kept(view.sections[name]["data"], SECTIONS[name]), 0)
+
+
+def keys_of_packages(view, keys):
+    """The same of all packages, from what of_device() gave for each; None where they cannot be told apart or are not all there is."""
+    names = tuple([device.id for device in view.packages])
+    if len(set(names)) < len(names) or any(len(group.devices) != len(group.packages) for group in view.groups):
+        return None
+    return (names, *keys)
 
 
 def ask(rule, subject, params):

@@ -202,6 +202,21 @@ class Group(Facts):
         return said if len(self.view.groups) == 1 else "%s: %s" % (self.manufacturer, said)
 
 
+def accelerators_on_pci(section):
+    """manufacturer -> entries with role accelerator of the section pci. NoAnswer where the bus was not read."""
+    if section.text("scan", "status") != "ok":
+        raise NoAnswer("unknown", "PCI: %s" % (section.maybe("text", "scan", "detail") or "not read"))
+    for count in section.facts("counts").data.values():
+        if count.__class__ is not int:
+            # One function of which it is not known whether it is an accelerator makes every number a guess.
+            raise NoAnswer("unknown", "PCI: %s" % show(count.get("unknown") if count.__class__ is dict else count, LONGEST))
+    entries = {}
+    for entry in section.objects("devices"):
+        if entry.maybe("text", "role") == "accelerator":
+            entries.setdefault(entry.maybe("text", "manufacturer") or "unknown", []).append(entry)
+    return entries
+
+
 class NodeView:
     """One node: its sections, its policy. Cheap to make; what is derived is derived once."""
 
@@ -267,18 +282,7 @@ class NodeView:
     def pci(self):
         """manufacturer -> its PCI entries with role accelerator. NoAnswer when the bus was not read."""
         if self._pci is None:
-            section = self.section("pci")
-            if section.text("scan", "status") != "ok":
-                raise NoAnswer("unknown", "PCI: %s" % (section.maybe("text", "scan", "detail") or "not read"))
-            for count in section.facts("counts").data.values():
-                if count.__class__ is not int:
-                    # One function of which it is not known whether it is an accelerator makes every number a guess.
-                    raise NoAnswer("unknown", "PCI: %s" % show(count.get("unknown") if count.__class__ is dict else count, LONGEST))
-            entries = {}
-            for entry in section.objects("devices"):
-                if entry.maybe("text", "role") == "accelerator":
-                    entries.setdefault(entry.maybe("text", "manufacturer") or "unknown", []).append(entry)
-            self._pci = entries
+            self._pci = accelerators_on_pci(self.section("pci"))
         return self._pci
 
     def virtual_functions(self):
