@@ -46,10 +46,26 @@ def emit(value, indent=""):
     return " %s\n" % ({} if value == {} else [] if value == [] else scalar(value))
 
 
+def shared(files):
+    """The files as YAML: what is long and stands several times is written once."""
+    seen, text = {}, ""
+    for path, entry in files.items():
+        content = entry.get("base64") if isinstance(entry, dict) else None
+        if content is None or len(content) < 80:
+            text += "  %s:%s" % (scalar(path), emit(entry, "  "))
+        elif content in seen:
+            text += "  %s: *%s\n" % (scalar(path), seen[content])
+        else:
+            seen[content] = "b%d" % len(seen)
+            text += "  %s: &%s%s" % (scalar(path), seen[content], emit(entry, "  "))
+    return "\n" + text
+
+
 def texts():
     """File name -> text."""
     documents = [*nvidia.nodes(), *amd.nodes(), *ascend.nodes()]
-    return {"%s.yml" % d["node"]: HEAD + "".join("%s:%s" % (key, emit(value)) for key, value in d.items()) for d in documents}
+    write = {"files": shared}
+    return {"%s.yml" % d["node"]: HEAD + "".join("%s:%s" % (key, write.get(key, emit)(value)) for key, value in d.items()) for d in documents}
 
 
 def main():

@@ -14,6 +14,7 @@ cpu family\t: 25
 model\t\t: 17
 model name\t: AMD EPYC 9684X 96-Core Processor
 stepping\t: 2
+microcode\t: 0xa10124e
 flags\t\t: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov sse sse2 ht syscall nx lm constant_tsc avx512f
 """
 BUSES = (0x0C, 0x2F, 0x4F, 0x6F, 0x8C, 0xAF, 0xCF, 0xEF)
@@ -129,6 +130,10 @@ def tables(number, driver):
 def base(name, number, note, driver=DRIVER):
     node = machine.Node(name, note)
     machine.system(node, "NL8-OAM 8U", "NLM26%05X" % (0x5B20 + 31 * number), EPYC, 2, 96, True, 2304, cmdline="quiet amd_iommu=on iommu=pt pci=realloc=off")
+    node.surroundings = {
+        "number": 20 + number, "modules": (24, 96, 0x22, 4800, "Northlake Memory", "NM5R96G48"), "driver": ("amdgpu", driver, True), "clock": "chrony",
+        "scaling": "acpi-cpufreq", "mitigations": {"meltdown": "Not affected", "spectre_v2": "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional"},
+    }  # fmt: skip
     for index, bus in enumerate(BUSES):
         path = ["pci0000:%02x" % (bus - 3)]
         for step, (part, function) in enumerate(((bus - 3, "01.1"), (bus - 2, "00.0"), (bus - 1, "00.0"))):

@@ -115,6 +115,10 @@ def node(name, number, note, narrow=None):
         machine="aarch64", release="5.10.0-216.0.0.115.oe2203sp4.aarch64", version="#1 SMP Thu Jun 27 15:22:10 CST 2024",
         os="openEuler", python="3.9.9", cmdline="crashkernel=1024M smmu.bypassdev=0x1000:0x17 video=efifb:off",
     )  # fmt: skip
+    made.surroundings = {
+        "number": 40 + number, "modules": (24, 64, 0x1A, 3200, "Northlake Memory", "NM4R64G32"), "driver": ("drv_pcie", "", False), "clock": "chronyd",
+        "scaling": "cppc_cpufreq", "mitigations": {"meltdown": "Not affected", "spectre_v2": "Not affected"},
+    }  # fmt: skip
     for index, bus in enumerate(BUSES):
         root = "0000:%02x:%02x.0" % (bus & 0xF0 & ~1, bus & 3)
         path = ["pci0000:%02x" % (bus & 0xF0), root, address(index).lower()]

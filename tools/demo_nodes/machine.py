@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 
-from demo_nodes import bare, paths
+from demo_nodes import around, bare, paths
 
 RECORDED, NOW, BOOTED = "2026-11-30T06:00:00Z", 1796018400, 1796018400 - 273_600
 DEVICES = "/sys/bus/pci/devices"
@@ -22,6 +22,7 @@ class Node:
         self.name, self.note = name, note
         self.host, self.files, self.commands, self.natives, self.programs = {}, {}, [], {}, {}
         self.places, self.bar_gib = {}, 128  # address -> (path, link)
+        self.statvfs, self.surroundings = {}, {}
         self.functions, self.dev, self.modules, self.log = [], ["console", "kmsg", "null", "shm", "tty", "urandom", "zero"], [], []
 
     def run(self, *argv, **answer):
@@ -56,6 +57,8 @@ class Node:
             self.functions.append(address)
             self.lines("%s/%s" % (DEVICES, address), vendor=vendor, device=device)
             self.files["%s/%s/class" % (DEVICES, address)] = "0x060400\n"
+            if vendor in ("0x10de", "0x19e5"):  # of accelerators too, so it is asked who drives it
+                self.files["%s/%s/driver" % (DEVICES, address)] = {"link": "../../../bus/pci/drivers/pcieport"}
         if link:
             self.link(address, *link)
 
@@ -71,6 +74,7 @@ class Node:
         self.lines("%s/%s" % (DEVICES, address), vendor=vendor)
 
     def document(self):
+        around.add(self, booted=BOOTED, **self.surroundings)
         paths.add(self)
         self.files[DEVICES] = {"dir": sorted(self.functions)}
         self.files["/dev"] = {"dir": sorted(self.dev)}
@@ -83,7 +87,7 @@ class Node:
         self.run("journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", "40000", rc=0, stdout=journal)
         return {
             "schema": SCHEMA, "node": self.name, "note": self.note, "recorded": RECORDED, "host": self.host, "files": dict(sorted(self.files.items())),
-            "commands": self.commands, "natives": self.natives, "programs": self.programs,
+            "statvfs": self.statvfs, "commands": self.commands, "natives": self.natives, "programs": self.programs,
         }  # fmt: skip
 
 
@@ -135,8 +139,8 @@ def system(node, product, serial, cpuinfo, sockets, cores, smt, memory_gib, numa
 def _memory(node, gib, numa):
     total = gib * 1048576 - 9_412_608
     node.files["/proc/meminfo"] = (
-        "MemTotal:       %d kB\nMemFree:        %d kB\nMemAvailable:   %d kB\nHugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB\n"
-        % (total, total - 31_000_000, total - 24_000_000)
+        "MemTotal:       %d kB\nMemFree:        %d kB\nMemAvailable:   %d kB\nHardwareCorrupted:     0 kB\n"
+        "HugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB\n" % (total, total - 31_000_000, total - 24_000_000)
     )
     node.lines("/sys/devices/system/node", has_cpu="0-%d" % (numa - 1) if numa > 1 else "0")
     for number in range(numa):

@@ -12,6 +12,7 @@ cpu family\t: 6
 model\t\t: 143
 model name\t: INTEL(R) XEON(R) PLATINUM 8470
 stepping\t: 8
+microcode\t: 0x2b000643
 flags\t\t: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov sse sse2 ht syscall nx lm constant_tsc avx512f amx_tile
 """
 GRACE = """BogoMIPS\t: 2000.00
@@ -310,7 +311,7 @@ def _driver(node, part, count):
     ]
 
 
-def _services(node, why, **states):
+def _services(node, version, why, **states):
     """States of the services: "running", "dead" (installed and down) or, for those left out, not installed."""
     names = ("nvidia-fabricmanager", "nvidia-imex", "nvidia-persistenced", "nvidia-dcgm")
     blocks = []
@@ -321,12 +322,18 @@ def _services(node, why, **states):
     node.run("systemctl", "show", "--property=Id,LoadState,ActiveState,SubState", *("%s.service" % n for n in names), rc=0, note=why, stdout="\n".join(blocks))
     node.files["/run/systemd/system"] = {"type": "directory"}
     node.files["/run/nvidia/driver/usr"] = {"absent": True}
+    node.run("nv-fabricmanager", "--version", rc=0, stdout="Fabric Manager version is : %s\n" % version)
+    node.run("nvidia-imex", "--version", rc=0, stdout="IMEX version is: %s\n" % version)
 
 
 def hgx(name, number, note):
     """An HGX H100 machine; what its tools say is added by the caller."""
     node = machine.Node(name, note)
     machine.system(node, "NL8-HGX 8U", "NLH26%05X" % (0x3A10 + 29 * number), XEON, 2, 52, True, 2048)
+    node.surroundings = {
+        "number": number, "modules": (32, 64, 0x22, 4800, "Northlake Memory", "NM5R64G48"), "driver": ("nvidia", H100["driver"], True), "clock": "chrony",
+        "scaling": "intel_pstate", "mitigations": {"meltdown": "Not affected", "spectre_v2": "Mitigation: Enhanced / Automatic IBRS; IBPB: conditional"},
+    }  # fmt: skip
     for index, bus in enumerate(BUSES):
         root, up, down = ("0000:%02x:%s" % pair for pair in ((bus - 3, "01.0"), (bus - 2, "00.0"), (bus - 1, "00.0")))
         path = ["pci0000:%02x" % (bus - 3), root, up, down, "0000:%02x:00.0" % bus]
@@ -347,7 +354,7 @@ def hgx(name, number, note):
     _driver(node, H100, 8)
     node.log += [(14.1 + 0.01 * n, "nvidia-nvswitch%d: open (major=510)" % n) for n in range(4)]
     why = "the fabric manager is needed: NVSwitch on this baseboard; nvidia-imex is down on purpose: the memory domain is one node"
-    _services(node, why, fabricmanager="running", imex="dead", persistenced="running")
+    _services(node, H100["driver"], why, fabricmanager="running", imex="dead", persistenced="running")
     return node
 
 
@@ -359,6 +366,10 @@ def tray(name, number, note):
         machine="aarch64", release="6.8.0-1042-nvidia-64k", version="#45-Ubuntu SMP PREEMPT_DYNAMIC Tue Oct 21 2025", bmc="3.07", nic="0000:01:00.0",
         port="0008:00:00.0",
     )  # fmt: skip
+    node.surroundings = {
+        "number": number, "modules": (2, 480, 0x23, 8532, "Northlake Memory", "NM5L480G"), "driver": ("nvidia", GB200["driver"], True), "clock": "chrony",
+        "scaling": "cppc_cpufreq", "mitigations": {"meltdown": "Not affected", "spectre_v2": "Not affected"},
+    }  # fmt: skip
     for index, domain in enumerate(DOMAINS):
         path = ["pci%04x:00" % domain, "%04x:00:00.0" % domain, "%04x:01:00.0" % domain]
         node.port(path[:2], "0x10de", "0x22b1", (16, 16, "32.0 GT/s", "32.0 GT/s"))
@@ -371,7 +382,7 @@ def tray(name, number, note):
     node.natives["nvml"] = native(cards)
     node.run("nvidia-smi", "-L", rc=0, stdout=listing(cards))
     why = "the fabric manager is installed and down on purpose: the switch trays run the fabric; nvidia-imex is needed: the memory domain spans trays"
-    _services(node, why, fabricmanager="dead", imex="running", persistenced="running")
+    _services(node, GB200["driver"], why, fabricmanager="dead", imex="running", persistenced="running")
     return node
 
 

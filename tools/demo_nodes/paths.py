@@ -10,7 +10,7 @@ import json
 
 DEVICES = "/sys/bus/pci/devices"
 ACCELERATORS = ("0x030200", "0x120000")
-ADAPTER = "0x020700"
+ADAPTER, DRIVE = "0x020700", "0x010802"
 _SPEED = {"16.0 GT/s": 4, "32.0 GT/s": 5}
 _TYPE = {"endpoint": 0, "root": 4, "up": 5, "down": 6}
 _AER = {"correctable": "TOTAL_ERR_COR 0\n", "nonfatal": "TOTAL_ERR_NONFATAL 0\n", "fatal": "TOTAL_ERR_FATAL 0\n"}
@@ -38,7 +38,7 @@ def _space(kind, link):
 
 def add(node):
     classes = {address: node.files["%s/%s/class" % (DEVICES, address)].strip() for address in node.places}
-    ends = [address for address in node.places if classes[address] in (*ACCELERATORS, ADAPTER)]
+    ends = [address for address in node.places if classes[address] in (*ACCELERATORS, ADAPTER, DRIVE)]
     for end in ends:
         path, _link = node.places[end]
         for position, address in enumerate(path[1:]):
@@ -51,7 +51,7 @@ def add(node):
         number = ends.index(end) + 40
         node.files[base + "/iommu_group"] = {"link": "../../../kernel/iommu_groups/%d" % number}
         node.lines("/sys/kernel/iommu_groups/%d" % number, type="identity")
-        if classes[end] != ADAPTER:
+        if classes[end] in ACCELERATORS:
             first, size = 0x200000000000 + number * (1 << 40), node.bar_gib << 30
             node.files[base + "/resource"] = "0x%016x 0x%016x 0x000000000014220c\n" % (first, first + size - 1)
             node.files[base + "/resource0_resize"] = {"absent": True}
@@ -61,7 +61,6 @@ def add(node):
     node.files.setdefault("/sys/class/infiniband", {"dir": ["mlx5_%d" % number for number in range(len(adapters))]})
     node.files.setdefault("/sys/class/net", {"dir": ["lo"]})
     node.files.setdefault("/sys/class/net/lo", {"link": "../../devices/virtual/net/lo"})
-    node.files.setdefault("/sys/class/nvme", {"dir": []})
     nodes = sorted({path.split("/")[5] for path in node.files if path.startswith("/sys/devices/system/node/node")})
     node.files.setdefault("/sys/devices/system/node", {"dir": [*nodes, "has_cpu", "online"]})
 
