@@ -10,6 +10,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import sett
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies, overlay
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, merged_recording, run_directory, run_documents
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import location, snapshot
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text, words
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.policy import PolicyError
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.profiles import ProfileError
@@ -25,10 +26,11 @@ class ActionModule(ControllerAction):
         "profile": {"type": "str"},
         "policy": {"type": "str", "choices": ["filed", "inventory"], "default": "filed"},
         "nodes": {"type": "list", "elements": "str"},
+        "history": {"type": "str"},
         "summary": {"type": "bool", "default": True},
         "exit_rule": {"type": "str", "choices": list(settings.EXIT_RULES), "default": "verdict"},
     }
-    ERRORS = (run_directory.RunError, PolicyError, ProfileError)
+    ERRORS = (run_directory.RunError, location.HistoryError, PolicyError, ProfileError)
 
     def act(self, arguments, task_vars):
         if arguments["run_directory"]:
@@ -44,6 +46,8 @@ class ActionModule(ControllerAction):
             policies = {name: overlay(run.policy(name), task_vars) for name in run.roster}
             policies.update(host_policies(self._templar, task_vars, run.roster, arguments["profile"] or run.run.get("profile")))
         merged_recording.merge_all(run)
+        if arguments["history"]:
+            snapshot.take(run, arguments["history"])
         fleet = fold.fold(run.path, profile=arguments["profile"], policies=policies)
         judgement = run.path / "judgements" / str(fleet["judgement"])
         report = judgement / "report.html"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import database, location
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, RunError, digest, utc
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.version import COLLECTION_VERSION
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.policy import PolicyError
@@ -21,8 +22,9 @@ class ActionModule(ControllerAction):
         "roster": {"type": "list", "elements": "str"},
         "group": {"type": "str", "default": roster.GROUP},
         "replay": {"type": "bool", "default": False},
+        "history": {"type": "str"},
     }
-    ERRORS = (RunError, PolicyError)
+    ERRORS = (RunError, PolicyError, location.HistoryError)
 
     def act(self, arguments, task_vars):
         groups = task_vars.get("groups") or {}
@@ -33,6 +35,13 @@ class ActionModule(ControllerAction):
             )
         selected = sorted(set(task_vars.get("ansible_play_hosts_all") or names) & set(names))
         self.under_limit(task_vars, selected, names)
+        if arguments["history"]:
+            # A history that cannot be used is told before a thousand nodes are read.
+            if self._task.check_mode:
+                location.check(arguments["history"])
+            else:
+                with database.opened(arguments["history"]):
+                    pass
         policies = host_policies(self._templar, task_vars, names, arguments["profile"])
         digests = {name: digest(policies[name]) for name in policies}
         run = RunDirectory.create(

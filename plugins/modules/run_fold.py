@@ -50,6 +50,13 @@ options:
     type: str
     choices: [verdict, allocation]
     default: verdict
+  history:
+    description:
+      - The history, a file or the URL of a PostgreSQL database (M(fleetproof.accelerator.run_store)).
+      - The first time that a run is judged with it, C(baseline.json) of the run keeps what nodes were when they were last accepted. That file alone is read
+        from then on.
+    type: str
+    version_added: 0.2.0
   summary:
     description: Whether to print the summary for a terminal of 80 columns.
     type: bool

@@ -46,6 +46,10 @@ options:
     description: Whether the nodes are recordings.
     type: bool
     default: false
+  history:
+    description: The history that the run will be judged with, a file or a URL (M(fleetproof.accelerator.run_store)). One that cannot be used fails at once.
+    type: str
+    version_added: 0.2.0
 """
 
 EXAMPLES = r"""

@@ -69,7 +69,20 @@ class _Session:
             )
 
 
-class _File:
+class _Undone(Exception):
+    """Ends a transaction without a trace."""
+
+
+class _Database:
+    @contextlib.contextmanager
+    def trying(self):
+        """Like writing(), and nothing stays: for check mode."""
+        with contextlib.suppress(_Undone), self.writing() as session:
+            yield session
+            raise _Undone
+
+
+class _File(_Database):
     def __init__(self, path):
         self.shown = str(path)
         try:
@@ -123,7 +136,7 @@ class _File:
         self._connection.close()
 
 
-class _Server:
+class _Server(_Database):
     def __init__(self, url):
         self.shown = location.shown(url)
         self._alchemy = _alchemy()

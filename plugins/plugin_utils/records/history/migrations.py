@@ -20,8 +20,8 @@ STEPS = (
         " PRIMARY KEY (kind, value, machine_id))",
         "CREATE INDEX history_identifiers_machine ON history_identifiers (machine_id)",
         "CREATE TABLE history_verdicts (judgement_id TEXT NOT NULL, node TEXT NOT NULL, run_id TEXT NOT NULL, machine_id TEXT NOT NULL, seen_at TEXT NOT NULL,"
-        " verdict TEXT NOT NULL, accepted INTEGER NOT NULL, answered INTEGER NOT NULL, cohort TEXT, reasons TEXT NOT NULL, record TEXT NOT NULL,"
-        " prints TEXT NOT NULL, PRIMARY KEY (judgement_id, node))",
+        " verdict TEXT NOT NULL, accepted INTEGER NOT NULL, answered INTEGER NOT NULL, whole INTEGER NOT NULL, cohort TEXT, reasons TEXT NOT NULL,"
+        " record TEXT NOT NULL, prints TEXT NOT NULL, PRIMARY KEY (judgement_id, node))",
         "CREATE INDEX history_verdicts_machine ON history_verdicts (machine_id, seen_at)",
         "CREATE INDEX history_verdicts_cohort ON history_verdicts (cohort, seen_at)",
         "CREATE TABLE history_fingerprints (digest TEXT PRIMARY KEY, document TEXT NOT NULL)",

@@ -17,7 +17,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run
 
 def put(session, run, judgement, nodes):
     """Whether the judgement was new. run, judgement, nodes: as documents.of_run() gives them."""
-    if session.row("SELECT 1 FROM history_judgements WHERE id = :id", id=judgement["id"]):
+    if holds(session, judgement):
         return False
     _join(session, run)
     session.insert(
@@ -34,6 +34,10 @@ def put(session, run, judgement, nodes):
         run=judgement["run_id"],
     )
     return True
+
+
+def holds(session, judgement):
+    return session.row("SELECT 1 FROM history_judgements WHERE id = :id", id=judgement["id"]) is not None
 
 
 def _join(session, run):
@@ -77,6 +81,7 @@ def _put_node(session, judgement, document):
                 verdict=document["verdict"],
                 accepted=int(document["accepted"]),
                 answered=int(document["answered"]),
+                whole=int(document["parts_whole"]),
                 cohort=document["cohort"],
                 reasons=dumps(document["reasons"]),
                 record=document["record"],
