@@ -182,7 +182,7 @@ def topology(node, number):
 
 def by_smi(node, number, driver=DRIVER):
     for word, said in tables(number, driver).items():
-        node.run("amd-smi", word, "--json", rc=0, stdout=json.dumps(said, indent=2) + "\n")
+        node.run("amd-smi", word, "--json", rc=0, stdout=json.dumps(said, indent=1) + "\n")
     return node
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 
-from demo_nodes import around, bare, paths
+from demo_nodes import around, bare, network, paths
 
 RECORDED, NOW, BOOTED = "2026-11-30T06:00:00Z", 1796018400, 1796018400 - 273_600
 DEVICES = "/sys/bus/pci/devices"
@@ -76,6 +76,7 @@ class Node:
     def document(self):
         around.add(self, booted=BOOTED, **self.surroundings)
         paths.add(self)
+        network.add(self)
         self.files[DEVICES] = {"dir": sorted(self.functions)}
         self.files["/dev"] = {"dir": sorted(self.dev)}
         self.files["/dev/shm"] = {"type": "directory"}

@@ -410,6 +410,9 @@ def nodes():
     seven = [card(H100, 3, n) for n in range(7)]
     h03 = by_smi(hgx("gpu-h03", 3, "Seven of eight: the last GPU is on PCI, and the driver could not initialize it."), seven)
     h03.dev.remove("nvidia7")
+    h03.files["/proc/driver/nvidia/gpus"] = {"dir": ["0000:%02x:00.0" % bus for bus in BUSES]}
+    for bus in BUSES:
+        h03.files["/proc/driver/nvidia/gpus/0000:%02x:00.0/information" % bus] = "Model: \t\t NVIDIA H100 80GB HBM3\nGPU Excluded:\t No\n"
     h03.log.append((33.904821, "NVRM: GPU 0000:dc:00.0: RmInitAdapter failed! (0x24:0x72:1568)"))
     worn = [card(H100, 4, n, **({"pending": "Yes", "lifetime": 1} if n == 3 else {})) for n in range(8)]
     h04 = by_smi(hgx("gpu-h04", 4, "A row remap waits for a reset."), worn)

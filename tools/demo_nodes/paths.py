@@ -59,8 +59,6 @@ def add(node):
     for number, address in enumerate(adapters):
         node.files["/sys/class/infiniband/mlx5_%d" % number] = {"link": "../../devices/%s/infiniband/mlx5_%d" % ("/".join(node.places[address][0]), number)}
     node.files.setdefault("/sys/class/infiniband", {"dir": ["mlx5_%d" % number for number in range(len(adapters))]})
-    node.files.setdefault("/sys/class/net", {"dir": ["lo"]})
-    node.files.setdefault("/sys/class/net/lo", {"link": "../../devices/virtual/net/lo"})
     nodes = sorted({path.split("/")[5] for path in node.files if path.startswith("/sys/devices/system/node/node")})
     node.files.setdefault("/sys/devices/system/node", {"dir": [*nodes, "has_cpu", "online"]})
 
