@@ -50,10 +50,10 @@ class Paths:
             try:
                 self._known[key] = (derive(), None)
             except NoAnswer as no:
-                self._known[key] = (None, no)
+                self._known[key] = (None, (no.outcome, no.reason))  # the exception would hold the report it was raised on
         value, problem = self._known[key]
         if problem is not None:
-            raise NoAnswer(problem.outcome, problem.reason)
+            raise NoAnswer(*problem)
         return value
 
     def _take(self, data, manufacturer, seen):

@@ -239,15 +239,16 @@ class NodeView:
         self.device_gaps = self._device_gaps()
 
     def once(self, derive):
-        """derive(self), derived once; a NoAnswer that it raised is raised again."""
+        """derive(self), derived once; where it raised NoAnswer an equal one is raised each time."""
         if derive not in self.derived:
             try:
                 self.derived[derive] = (derive(self), None)
             except NoAnswer as no:
-                self.derived[derive] = (None, no)
+                # Not the exception: its traceback holds the frames, and they the whole report.
+                self.derived[derive] = (None, (no.outcome, no.reason))
         value, problem = self.derived[derive]
         if problem is not None:
-            raise problem
+            raise NoAnswer(*problem)
         return value
 
     def missing(self, name):
