@@ -207,4 +207,4 @@ def test_paths_are_shown_once_and_named_by_the_others():
     assert page.count("<h4>Paths</h4>") == 1
     others = re.findall('Paths: as those of <a href="#([^"]+)">([^<]+)</a>', page)
     assert len(others) == 2 and len(set(others)) == 1 and others[0][1] in names and 'id="%s"' % others[0][0] in page
-    assert '<th scope="row">nvidia:0<td>X<td>PIX' in page and "&lt;script&gt;" in page
+    assert '<th scope="row">nvidia:0<td class="self">X<td class="p3">PIX' in page and "&lt;script&gt;" in page

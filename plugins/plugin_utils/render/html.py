@@ -14,6 +14,7 @@ import functools
 import hashlib
 import os
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import plots
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import words as w
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render.node_parts import Parts
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -22,11 +23,15 @@ from markupsafe import Markup
 # More rows than these are folded away, not left out.
 SHOWN_ROWS = 10
 SHOWN_NAMES = 40
+IN_SHORT = 8
+# A larger fleet's node details are parsed when they are opened; a browser without script parses them at once.
+LARGE = 150
+SHOWN_GRID = 250
 NO_RULE = {"title": "", "layer": "", "level": "", "remedy": ""}
 
 
 def _coverage(fleet):
-    """[(state, reason, rules, nodes)]: questions without an answer, equal ones together."""
+    """[(state, reason, rules, nodes, questions)]: questions without an answer, equal ones together."""
     per_node = {}
     for entry in fleet.get("coverage") or []:
         key = (w.rule_state(entry), w.words(entry.get("reason")), w.words(entry.get("node")))
@@ -34,8 +39,18 @@ def _coverage(fleet):
     joined = {}
     for (state, reason, node), rules in per_node.items():
         joined.setdefault((state, reason, tuple(sorted(set(rules)))), []).append(node)
-    rows = [(state, reason, list(rules), sorted(nodes)) for (state, reason, rules), nodes in joined.items()]
+    rows = [(state, reason, list(rules), sorted(nodes), len(rules) * len(nodes)) for (state, reason, rules), nodes in joined.items()]
     return sorted(rows, key=lambda row: (w.STATE_RANK[row[0]], -len(row[3]), row[1], row[2]))
+
+
+def _silent(verdicts):
+    """[(reason, nodes)]: expected nodes of which nothing at all is established."""
+    nodes = {}
+    for verdict in verdicts:
+        lines = [line for line in (verdict.get("layers") or {}).values() if line.get("asked")]
+        if not any(line.get("passed") or line.get("found") for line in lines):
+            nodes.setdefault(w.words((verdict.get("reasons") or ["no reason was recorded"])[0]), []).append(w.words(verdict.get("node")))
+    return sorted(nodes.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 def _links(names):
@@ -52,6 +67,14 @@ def _code(name):
     """A style sheet or script without its leading comment."""
     text = _read(name)
     return text[text.index("*/") + 2 :].strip("\n")
+
+
+def _cohorts(fleet):
+    made = []
+    for cohort in fleet.get("cohorts") or []:
+        entry = dict({"name": "", "why": "", "nodes": [], "odd": []}, **cohort)
+        made.append(dict(entry, anchor=w.anchor("cohort", entry["name"])))
+    return made
 
 
 @functools.cache
@@ -78,6 +101,8 @@ def _template():
         state_words=w.STATE_WORDS,
         shown_rows=SHOWN_ROWS,
         shown_names=SHOWN_NAMES,
+        in_short=IN_SHORT,
+        shown_grid=SHOWN_GRID,
     )
     return environment.get_template("report.html.j2")
 
@@ -95,6 +120,18 @@ def render(fleet):
                 item.anchor += "-"
             taken.add(item.anchor)
             targets.setdefault((item.rule, item.level), item.anchor)
+    places = set()
+
+    def place_id(rule, node):
+        """Stable: of the rule and the node; a second one of both has a number."""
+        name = base = "%s--%s" % (w.anchor("finding", rule), w.anchor("", node)[1:])
+        number = 1
+        while name in places:
+            number += 1
+            name = "%s--%d" % (base, number)
+        places.add(name)
+        return name
+
     parts = Parts(fleet, targets)
     findings = {}
     for finding in fleet.get("findings") or []:
@@ -106,6 +143,7 @@ def render(fleet):
     catalogue.update((w.words(finding.get("rule")), {}) for finding in fleet.get("findings") or [])
     catalogue.update(fleet.get("rule_catalogue") or {})
     counts = w.counts(fleet)
+    coverage = _coverage(fleet)
     return _template().render(
         fleet=dict(dict.fromkeys(("profile", "run_id", "judged_at", "created", "judgement", "collection_version")), **fleet),
         answer=w.sentence(fleet),
@@ -121,8 +159,15 @@ def render(fleet):
         unproven=w.unproven(fleet),
         columns=parts.columns,
         nodes=nodes,
-        coverage=_coverage(fleet),
-        cohorts=[dict({"name": "", "why": "", "nodes": [], "odd": []}, **cohort) for cohort in fleet.get("cohorts") or []],
+        large=len(nodes) > LARGE,
+        place_id=place_id,
+        silent=_silent(verdicts),
+        asked_rules=sorted({rule for node in nodes for rule in node["rules"].split()}),
+        strips=plots.strips(fleet),
+        matrices=plots.matrices(fleet),
+        needed=[row for row in coverage if row[0] == "need"],
+        optional=[row for row in coverage if row[0] != "need"],
+        cohorts=_cohorts(fleet),
         rules=[(rule, dict(NO_RULE, **catalogue[rule]), w.anchor("rule", rule), w.anchor("rule", rule) in taken) for rule in sorted(catalogue)],
         policies=fleet.get("policies") or {},
     )

@@ -51,6 +51,8 @@ FACT_NAMES = {"os": "OS", "bios": "BIOS", "bmc": "BMC", "cpu": "CPU", "memory_mi
 GOOD = {"health": ("ok", ""), "ecc_uncorrected": ("0", "")}
 _MISSING = {"unknown": "m", "not_applicable": "n"}
 _LOUD = ("fail", "need", "warn", "unknown", "info")
+# How near two devices are, of the beginning of what a matrix says: over links of their own, one switch, several, a host bridge, another socket.
+_NEAR = {"NV": "p4", "XG": "p4", "HC": "p4", "ML": "p4", "MX": "p4", "MT": "p4", "PI": "p3", "PX": "p2", "PH": "p1", "NO": "p1", "SY": "p0", "X": "self"}
 _HARMLESS = re.compile(r"[ !#-%(-;=?-~]{0,500}\Z")
 
 
@@ -119,15 +121,16 @@ def device_table(devices):
 
 def matrix_table(text):
     """The paths between the devices of a node: rows with ";" between, cells with blanks; a row that begins with a blank has the names of the columns."""
-    parts = ['<div class="scroll free"><table class="devices">']
+    parts = ['<div class="scroll free"><table class="heat"><caption>From each device to each other; the darker, the nearer</caption>']
     for row in text.split(";"):
         cells = row.split(" ")
         if cells[0]:
             parts.append('<tr><th scope="row">%s' % markup(cells[0]))
-            parts += ["<td>" + markup(cell) for cell in cells[1:]]
+            parts += ['<td class="%s">%s' % (_NEAR.get(cell[:2], "none"), markup(cell)) for cell in cells[1:]]
         else:
-            parts.append("<tr><th>")
-            parts += ['<th scope="col">' + markup(cell) for cell in cells[1:]]
+            parts.append("<thead><tr><td>")
+            parts += ['<th scope="col"><span>%s</span>' % markup(cell) for cell in cells[1:]]
+            parts.append("<tbody>")
     parts.append("</table></div>")
     return "".join(parts)
 
@@ -167,13 +170,15 @@ class _Rules:
     def __init__(self, rules, parts):
         self.reasons = {w.words(entry.get("reason")) for entry in rules.values()} - {""}
         self.found = [rule for rule in sorted(rules) if rules[rule].get("outcome") == "found"]
+        self.needed = {rule for rule in rules if w.rule_state(rules[rule]) == "need"}
         self.open = _by_reason(rules, ("unknown", "not_run"))
         passed = sum(1 for entry in rules.values() if entry.get("outcome") == "passed")
         self.passed = "%d of %s passed." % (passed, w.plural(len(rules), "rule"))
-        self.beside = "".join(
-            " Not applicable: %s%s." % (", ".join(markup(rule) for rule in names), " (%s)" % markup(reason) if reason else "")
-            for state, reason, names in _by_reason(rules, ("not_applicable",))
-        )
+        beside = _by_reason(rules, ("not_applicable",))
+        self.beside = "".join("<li>%s: %s" % (markup(reason) or "no reason given", ", ".join(markup(rule) for rule in names)) for state, reason, names in beside)
+        if beside:
+            said = "%s not applicable" % w.plural(sum(len(names) for _state, _reason, names in beside), "rule")
+            self.beside = '<details class="soft"><summary>%s</summary><ul>%s</ul></details>' % (said, self.beside)
         worst = {}
         for rule in sorted(rules):
             state = w.rule_state(rules[rule])
@@ -267,11 +272,13 @@ class Parts:
             "matrix": Markup(matrix),
             "devices": device_table(devices) if devices else "",
             "device_count": len(devices),
-            "findings": [_finding(finding, name) for finding in findings],
+            "findings": sorted((_finding(finding, name) for finding in findings), key=lambda item: bool(item["causes"])),
+            "rules": " ".join(sorted({w.words(rule) for rule in listed} | summary.needed)),
             # A rule found without a finding of its own still says so.
             "bare": [(w.rule_state(rules[rule]), w.words(rules[rule].get("reason")), [rule]) for rule in summary.found if rule not in listed],
-            "open": summary.open,
-            "tail": Markup("%s %s.%s" % (summary.passed, self._layers_text(verdict), summary.beside)),
+            "open": [row for row in summary.open if row[0] == "need"],
+            "optional": [row for row in summary.open if row[0] != "need"],
+            "tail": Markup('<p class="soft">%s %s.</p>%s' % (summary.passed, self._layers_text(verdict), summary.beside)),
         }
 
 
@@ -284,4 +291,5 @@ def _finding(finding, node):
         "observed": w.observed_text(finding),
         "expected": w.expected_text(finding.get("expected")),
         "evidence": w.words(finding.get("evidence")),
+        "causes": list(w.causes(finding)),
     }

@@ -248,7 +248,7 @@ def observed_text(finding):
     return text
 
 
-def _causes(finding):
+def causes(finding):
     """Names of the rules a finding says it follows from."""
     given = finding.get("caused_by")
     for item in given if isinstance(given, (list, tuple)) else [given]:
@@ -324,7 +324,7 @@ def grouped(fleet):
             if place in seen:
                 return None
             seen.add(place)
-            for rule in _causes(finding):
+            for rule in causes(finding):
                 cause = by_place.get((finding.get("node"), rule))
                 # A failure is never hidden under something milder.
                 if cause is not None and rule != finding.get("rule") and LEVELS.index(_level(cause)) <= LEVELS.index(_level(finding)):
@@ -336,12 +336,12 @@ def grouped(fleet):
     groups = {}
     under = {}
     for finding in findings:
-        key = (words(finding.get("rule")), _level(finding))
+        key = _key(finding)
         cause = root(finding)
         if cause is None or cause is finding:
             groups.setdefault(key, Group(key[0], key[1], catalogue)).findings.append(finding)
         else:
-            under.setdefault((words(cause.get("rule")), _level(cause)), {}).setdefault(key, Group(key[0], key[1], catalogue)).findings.append(finding)
+            under.setdefault(_key(cause), {}).setdefault(key, Group(key[0], key[1], catalogue)).findings.append(finding)
     for key, consequences in under.items():
         if key in groups:
             groups[key].consequences = sorted(consequences.values(), key=_order)
@@ -349,6 +349,15 @@ def grouped(fleet):
             for child, group in consequences.items():
                 groups.setdefault(child, Group(child[0], child[1], catalogue)).findings.extend(group.findings)
     return sorted(groups.values(), key=_order)
+
+
+# Its findings with other words have other parts: each set of nodes is told by itself.
+_APART = "cohort-together"
+
+
+def _key(finding):
+    rule = words(finding.get("rule"))
+    return (rule, _level(finding), words(finding.get("summary"))) if rule == _APART else (rule, _level(finding))
 
 
 def _order(group):
