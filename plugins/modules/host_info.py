@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The host around the accelerators: kernel log, hardware, settings, services, storage."""
+"""The host around the accelerators: kernel log, hardware, settings, services, storage, network devices, software."""
 
 from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: host_info
-short_description: Read the host around the accelerators, with its kernel log, hardware, settings, services and storage
+short_description: Read the host around the accelerators, with its kernel log, hardware, settings, services, storage and network devices
 version_added: 0.2.0
 description:
   - Reads the kernel log as M(fleetproof.accelerator.kernel_events) does.
@@ -16,6 +16,8 @@ description:
   - Reads kernel settings, limits, huge pages, control groups, security modules, kernels that are installed and modules that DKMS built for them.
   - Reads units that matter, versions of daemons, the node's own name and addresses, earlier boots, and processes that hang.
   - Reads disks, their health, RAID, mounts, room and inodes, and what lies below the path of a key-value cache.
+  - Reads RDMA devices and Ethernet ports with driver, firmware, link and GIDs, routes, and the subnets and neighbors of RDMA devices.
+  - Reads versions of runtimes, communication libraries and container toolkits, their settings in files, and lists of images that engines keep in files.
   - It reads and never judges. A value that could not be read is a dictionary with the key C(unknown) and the reason;
     a question that does not arise is one with the key C(not_applicable).
 options:
@@ -45,7 +47,7 @@ seealso:
 notes:
   - The kernel log, memory modules, the BMC and the health of drives can be read by root only. Where it is not permitted a value says so.
   - Nothing is started, and nothing is written. Programs that are asked, where the node has them, are C(journalctl) or C(dmesg), C(ps), C(systemctl),
-    C(getent), C(modinfo), C(ipmitool), and C(nvme) or C(smartctl). Each has a deadline.
+    C(getent), C(modinfo), C(ip), C(ipmitool), and C(nvme) or C(smartctl). Each has a deadline.
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info
@@ -112,6 +114,23 @@ sections:
         timestamp: "2026-11-29T17:00:00Z"
         arrays: []
         kv_cache: {"not_applicable": "no path of a key-value cache is named (host_kv_cache_path)"}
+    network_devices:
+      description: RDMA devices in the order of their PCI addresses, Ethernet ports, routes.
+      type: dict
+      returned: always
+      sample:
+        timestamp: "2026-11-29T17:00:00Z"
+        counts: {rails: 8, virtual_functions: 0, interfaces: 10}
+        policy_rules: {"not_applicable": "no RDMA over Ethernet"}
+        default_routes: [{family: ipv4, interface: eno1, metric: 100}]
+    software:
+      description: Runtimes, libraries, container toolkits, settings of communication libraries, images.
+      type: dict
+      returned: always
+      sample:
+        timestamp: "2026-11-29T17:00:00Z"
+        runtimes: {cuda: 12.9.1, rocm: {"not_applicable": "not installed"}}
+        environment: {/etc/nccl.conf: {NCCL_IB_HCA: mlx5}}
     kernel:
       description: The kernel log, as described in docs/node-report.md.
       type: dict

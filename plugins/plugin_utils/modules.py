@@ -40,7 +40,7 @@ MODULES = {
     "cdi_info": Reader(lambda host, options=None: {"cdi": cdi.collect(host, (options or {}).get("directories"))}, ("cdi",)),
     "container_probe": Reader(probe.answer, ("probes.{manufacturer}",), takes="found", says=probe.statement),
     "container_runtime_info": Reader(container_runtime.collect, ("container_runtime",)),
-    "host_info": Reader(surroundings.collect, ("hardware", "kernel", "services", "settings", "storage")),
+    "host_info": Reader(surroundings.collect, ("hardware", "kernel", "network_devices", "services", "settings", "software", "storage")),
     "kernel_events": Reader(lambda host, options=None: {"kernel": kernel_log.collect(host, since=(options or {}).get("since"))}, ("kernel",)),
     "kubelet_info": Reader(lambda host, _options=None: {"kubelet": kubelet.collect(host)}, ("kubelet",)),
     **{driver.MANUFACTURER + "_slicing": _slicing(driver) for driver in (ascend_share, cambricon_smlu)},

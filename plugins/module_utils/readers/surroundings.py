@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What host_info reads: the kernel log, then hardware, settings, services and storage of the host around the accelerators."""
+"""What host_info reads: the kernel log, then hardware, settings, services, storage, network devices and software of the host around the accelerators."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ OPTIONS = {
 
 def collect(host, options=None):
     """{section name: section}. Processes are looked at first and last: one that hangs has not moved between."""
+    # Here, for a module that only reads the kernel log shares this file's imports.
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import network_devices, software
+
     options = options or {}
     started = host.monotonic()
     processes, waiting = node_services.processes(host)
@@ -29,6 +32,8 @@ def collect(host, options=None):
         "services": services,
         "storage": storage.collect(host, table, options.get("directories") or (), options.get("kv_cache_path")),
         "hardware": hardware.collect(host, options.get("bmc") is not False),
+        "network_devices": network_devices.collect(host),
+        "software": software.collect(host),
     }
     if waiting:
         from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import stuck_processes  # only where one waits

@@ -1,0 +1,181 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The sections network_devices and software on recorded files."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import jsonschema
+import network_samples as samples
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import network_devices, network_wiring, software
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_unknown
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+
+
+def replayed(files, commands=()):
+    host = {"uname": {"system": "Linux", "node": "n", "release": "6.8", "version": "1", "machine": "x86_64"}}
+    return ReplayHost(
+        {"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": files, "commands": list(commands), "host": host}
+    )
+
+
+def checked(name, section):
+    jsonschema.validate(dict(section, timestamp="2026-11-29T17:00:00Z"), json.loads((SCHEMAS / (name + ".json")).read_text(encoding="utf-8")))
+    return section
+
+
+def read(files, commands=()):
+    return checked("network_devices", network_devices.collect(replayed(files, commands)))
+
+
+def test_a_node_of_eight_rails_over_ethernet():
+    section = read(samples.node(), samples.commands())
+    assert section["counts"] == {"rails": 8, "virtual_functions": 0, "interfaces": 9}
+    assert section["rails"]["5"] == {
+        "device": "mlx5_5", "address": "0000:6a:00.0", "pci": "15b3:1021", "driver": "mlx5_core", "numa_node": 1,
+        "type": "MT4129", "firmware": "28.43.2026", "board": "MT_0000000838", "kind": "ca",
+        "ports": {
+            "1": {
+                "link_layer": "Ethernet", "state": "active", "physical_state": "linkup", "gbit_s": 400.0, "lanes": "4X", "speed": "NDR",
+                "gids": {"roce v1 link_local": 0, "roce v2 link_local": 1, "roce v1 ipv4": 2, "roce v2 ipv4": 3},
+            }
+        },
+        "interfaces": ["rdma5"], "mtu": 9000,
+    }  # fmt: skip
+    assert section["policy_rules"] == 8
+    assert section["subnets"]["5"] == ["10.6.0.0/24"] and section["subnet_sizes"]["5"] == ["/24"]
+    assert section["default_routes"] == [{"family": "ipv4", "interface": "eno1", "metric": 100}]
+    assert section["interfaces"]["eno1"]["driver"] == "igb"
+    assert section["neighbors"] == {"not_applicable": "no daemon keeps neighbors in a file"}
+
+
+def test_no_address_of_the_node_is_in_what_nodes_have_in_common():
+    one, other = (read(samples.node(node=number), samples.commands()) for number in (7, 8))
+    assert one == other
+
+
+def test_infiniband_asks_no_program():
+    section = read(samples.node(ethernet=False))
+    assert section["policy_rules"] == {"not_applicable": "no RDMA over Ethernet"}
+    assert section["rails"]["0"]["ports"]["1"]["gids"] == {"roce v1 link_local": 0}
+    assert section["rails"]["0"]["mtu"] == 4092 and section["subnets"]["0"] == []
+
+
+@pytest.mark.parametrize("kind", ["ionic", "bnxt"])
+def test_what_a_driver_does_not_tell_is_not_unknown(kind):
+    rail = read(samples.node(kind), samples.commands())["rails"]["3"]
+    assert rail["driver"] == samples.KINDS[kind]["driver"] and rail["firmware"] == samples.KINDS[kind]["firmware"]
+    missing = rail["type"] if kind == "ionic" else rail["board"]
+    assert missing == {"not_applicable": "not told by this driver"}
+
+
+def test_a_node_without_adapters():
+    section = read(samples.node(rails=0))
+    assert section["rails"] == {"not_applicable": "no RDMA device"} and section["counts"]["rails"] == 0
+    assert list(section["interfaces"]) == ["eno1"]
+
+
+def test_nothing_recorded_is_unknown_and_never_healthy():
+    section = read({})
+    assert all(is_unknown(section[key]) for key in ("rails", "interfaces", "counts", "default_routes", "subnets"))
+    told = checked("software", software.collect(replayed({})))
+    assert all(is_unknown(v) for key in ("runtimes", "libraries", "toolkits", "images") for v in told[key].values()) and is_unknown(told["environment"])
+
+
+def test_virtual_functions_are_counted_only():
+    files = samples.node(rails=2)
+    samples.adapter(files, 2, virtual=True)
+    section = read(files, samples.commands())
+    assert list(section["rails"]) == ["0", "1"] and section["counts"] == {"rails": 2, "virtual_functions": 1, "interfaces": 3}
+
+
+@pytest.mark.parametrize(
+    "path, content, of",
+    [
+        ("state", "no state\n", "state"),
+        ("rate", "very fast\n", "gbit_s"),
+        ("gids/0", {"error": "EIO"}, "gids"),
+        ("link_layer", {"error": "EACCES"}, "link_layer"),
+    ],
+)
+def test_garbage_and_errors_of_a_port_are_unknown(path, content, of):
+    files = samples.node(rails=1)
+    files["/sys/class/infiniband/mlx5_0/ports/1/" + path] = content
+    assert is_unknown(read(files, samples.commands())["rails"]["0"]["ports"]["1"][of])
+
+
+def test_a_port_whose_link_is_down():
+    files = samples.node(rails=1, state="1: DOWN", physical="3: Disabled", rate="40 Gb/sec (4X QDR)")
+    files["/sys/class/net/rdma0/speed"] = {"error": "EINVAL"}
+    section = read(files, samples.commands())
+    port = section["rails"]["0"]["ports"]["1"]
+    assert (port["state"], port["physical_state"], port["gbit_s"]) == ("down", "disabled", 40.0)
+    assert section["interfaces"]["rdma0"]["speed_mbit_s"] == {"not_applicable": "no link"}
+
+
+def test_a_device_that_is_not_on_pci():
+    files = samples.bare()
+    files["/sys/class/infiniband"]["dir"].append("rxe0")
+    base = "/sys/class/infiniband/rxe0"
+    files.update(
+        {base: {"link": "../../devices/virtual/infiniband/rxe0"}, base + "/node_type": "1: CA\n", base + "/fw_ver": "0.0\n", base + "/ports": {"dir": []}}
+    )
+    files.update({base + "/hca_type": samples.ABSENT, base + "/board_id": samples.ABSENT})
+    assert read(files)["rails"]["0"]["driver"] == {"not_applicable": "not on PCI"}
+
+
+def test_neighbors_that_a_daemon_kept():
+    files = samples.node(rails=2)
+    files["/run/systemd/netif/lldp"] = {"dir": ["3"]}
+    files["/run/systemd/netif/lldp/3"] = {"base64": base64.b64encode(samples.frame(b"leaf-1", b"Ethernet7")).decode()}
+    assert read(files, samples.commands())["neighbors"] == {"0": [{"switch": "leaf-1", "port": "Ethernet7"}], "1": []}
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00" * 7, b"\xff" * 40, samples.frame(b"leaf", b"p")[:-9], b"\x10" + b"\x00" * 30])
+def test_cut_or_foreign_frames_are_no_neighbors(content):
+    assert network_wiring.frames(content) == []
+
+
+def test_hostile_routes_are_left_out():
+    files = samples.node(rails=1)
+    files["/proc/net/route"] += "x\n\t\t\t\nrdma0\tZZ\t00000000\t1\t0\t0\tno\tFF\t0\t0\t0\n"
+    files["/proc/net/if_inet6"] += "20010db8000000010000000000000007 03 40 00 80 rdma0\nnothing\n"
+    assert read(files, samples.commands())["subnets"]["0"] == ["10.1.0.0/24", "2001:db8:0:1:0:0:0:0/64"]
+
+
+def test_software_on_the_disk():
+    files = dict(samples.software())
+    told = software.collect(replayed(dict(dict.fromkeys(everywhere(), samples.ABSENT), **files)))
+    checked("software", told)
+    assert told["runtimes"]["cuda"] == "12.9.20250603" and told["runtimes"]["rocm"] == {"not_applicable": "not installed"}
+    assert told["libraries"]["nccl"] == "2.27.3" and told["libraries"]["ibverbs"] == "1.14.50.0"
+    assert told["toolkits"] == {"nvidia": "1.17.8", "ascend": {"not_applicable": "not installed"}}
+    assert told["environment"] == {
+        "/etc/nccl.conf": {"NCCL_IB_HCA": "mlx5", "NCCL_IB_GID_INDEX": "3", "NCCL_API_TOKEN": "[redacted]"},
+        "/etc/hccn.conf": {"address_0": "(address)", "netmask_0": "(address)", "send_arp_status_0": "1"},
+        "/etc/environment": {"NCCL_DEBUG": "WARN"},
+        "/etc/profile.d/roce.sh": {"UCX_TLS": "rc,sm"},
+    }
+    assert told["images"]["docker"] == {"app:1": "sha256:" + "ab" * 32}
+    assert told["images"]["containerd"] == {"not_applicable": "keeps no images here"}
+
+
+def everywhere():
+    """Every path that the reader may ask for."""
+    yield from (place.format(machine="x86_64") for places in software.RUNTIMES.values() for place, _form in places)
+    for name, directories in (*software.LIBRARIES.values(), *software.TOOLKITS.values()):
+        yield from ("%s/%s" % (d.format(machine="x86_64"), name) for d in directories)
+    yield from (*software.INSTALLED.values(), *software.ENVIRONMENT, *software.SHARED, software.DOCKER, software.STORAGE, software.CONTAINERD)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"Repositories": 3}', '{"Repositories": {"a": {"b": 1}}}', "[[[[[" * 5000])
+def test_garbage_in_lists_of_images_is_unknown(content):
+    told = software.collect(replayed({software.DOCKER: content, software.STORAGE: content}))
+    assert is_unknown(told["images"]["docker"])
