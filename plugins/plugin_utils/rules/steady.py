@@ -53,9 +53,11 @@ SECTIONS = {
         {"board": ("serial",), "kernel": ("boot_time", "command_line"), "memory": ("available_mib",), "system": ("serial",)},
     ),
     "kubelet": _shape(("lines", "process", "timestamp")),
+    "network_devices": _shape(("neighbors", "subnets", "timestamp")),
     "pci": _shape(("timestamp",)),
     "services": _shape(("names", "processes", "reboots", "timestamp")),
     "settings": _shape(("timestamp",)),
+    "software": _shape(("images", "timestamp")),
     "storage": _shape(("directories", "disks", "health", "timestamp")),
 }
 ACCELERATORS = "accelerators"  # as rules say that they read the sections of all manufacturers
