@@ -62,7 +62,7 @@ def report(filed, index):
 
 
 def make(root, nodes):
-    sys.path.insert(0, str(ROOT / "tests" / "helpers"))
+    sys.path[:0] = [str(ROOT / "tests" / "helpers"), str(ROOT / ".cache" / "collections")]
     import synthetic
 
     with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,7 @@ its record is begun, and only outcomes, fingerprints and short facts are kept. W
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import marshal
 import os
@@ -25,6 +26,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 SCHEMA = "fleetproof.accelerator/fleet/v1"
 LARGEST_SECTION = 32 * 2**20  # bytes; a section is some ten KiB
 WORTH_FORKING = 64  # nodes
+COLLECTED = 16  # nodes after which what is left of their reports is collected
 _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 
 
@@ -186,8 +188,13 @@ def _fold(run, roster, plans, profile, judgement, processes):
     folded = {}
     past = baseline.load(run.path)
 
+    done = itertools.count(1)
+
     def judged(node):
-        return _node(run, node, plans[node], records, None if past is None else past.get(node, baseline.NOTHING))
+        answer = _node(run, node, plans[node], records, None if past is None else past.get(node, baseline.NOTHING))
+        if next(done) % COLLECTED == 0:
+            gc.collect(0)  # a rule that keeps an exception keeps the frame it was raised in, and with it the report
+        return answer
 
     answers = workers.ordered(roster, judged, processes)
     pages = None

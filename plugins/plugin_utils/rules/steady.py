@@ -196,7 +196,14 @@ class _View:
             one.packages = [_Package(device, one) for device in group.packages]
             self.groups.append(one)
             self.packages += one.packages
-        self.group = lambda manufacturer: next((group for group in self.groups if group.manufacturer == manufacturer), None)
+
+    def group(self, manufacturer):
+        return next((group for group in self.groups if group.manufacturer == manufacturer), None)
+
+    def release(self):
+        """Groups and packages hold each other, and a fold runs without the cyclic collector."""
+        for group in self.__dict__.get("groups", ()):
+            del group.packages
 
     def section(self, name):
         return self._parts[name] if name in self._parts else _more()
@@ -244,7 +251,9 @@ class Memory:
         key = tuple([keys[name] for name in self.names])
         answers = self._known.get(key)
         if answers is None:
-            answers = self._learn(key, _View(view, self.names))
+            part = _View(view, self.names)
+            answers = self._learn(key, part)
+            part.release()
         return answers
 
     def _learn(self, key, subject):
