@@ -167,7 +167,10 @@ AMD = {
     "the driver says so": (static(ras={"bad_page_threshold_exceeded": "True"}), [("device-health", "fail", ())]),
     "ECC off": (static(ras={"ecc_block_state": {"UMC": "DISABLED"}}), [("ecc-enabled", "warn", ())]),
     "hot memory": (metric(temperature={"mem": UNIT(102, "C")}), [("temperature-margin", "warn", ())]),
-    "hot core": (metric(temperature={"hotspot": UNIT(101, "C")}), [("temperature-margin", "fail", ()), ("temperature-outlier", "warn", ())]),
+    "hot core": (
+        metric(temperature={"hotspot": UNIT(101, "C")}),
+        [("temperature-margin", "fail", ()), ("temperature-outlier", "warn", ("temperature-margin",))],
+    ),
     "heat holds the clocks": (metric(throttle={"hbm_thermal_violation_status": "ACTIVE"}), [("throttle-hardware", "fail", ())]),
     "the power limit holds the clocks": (metric(throttle={"ppt_violation_status": "ACTIVE"}), []),
     "heat held the clocks": (metric(throttle={"socket_thermal_accumulated": 1200000}), [("throttle-history", "warn", ())]),

@@ -95,7 +95,7 @@ def _narrow(current, expected):
     reads=_DEVICES,
     scope="group",
     remedy="Check the slot's speed setting in the BIOS, the riser and the cable; an idle link at low speed is normal and not meant here.",
-    follows=("device-lost", "pcie-width"),
+    follows=("device-lost", "pcie-width", "kernel-pcie-errors", "pcie-errors"),
 )
 def pcie_generation(group, p):
     # Idle devices lower their speed, so only what the link can reach is judged: against device, slot and equal neighbors.
@@ -156,7 +156,7 @@ def _slow(best, expected, subject):
     scope="device",
     remedy="Reset all devices of the node together; when a link stays down, check baseboard, bridge or cable.",
     parameters={"product_has_links": Parameter("bool", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/products.yml")},
-    follows=("device-lost", "fabric-state", "nvlink-switched-off"),
+    follows=("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off"),
 )
 def links_up(device, p):
     links = device.facts("links")
@@ -181,9 +181,17 @@ def links_up(device, p):
     if up <= 0 and (_alone(device, p) or not _has_links(device, p)):
         return _not_expected(device, p, "%s: all %d down" % (kind, total))
     which = " (%s)" % ", ".join(str(n) for n in down[:32] if n.__class__ is int) if down else ""
-    return found(
-        "%d of %d %s are down%s" % (total - up, total, kind, which), up, expectation(total, "links up", "vendor document: what the device itself counts")
-    )
+    wanted = expectation(total, "links up", "vendor document: what the device itself counts")
+    return found("%d of %d %s are down%s" % (total - up, total, kind, which), up, wanted, subject=_with_peer(device))
+
+
+def _with_peer(device):
+    """The device and a lost one that it is linked with itself: a pair. Where switches are between, nobody misses the lost one."""
+    group = device.group
+    if device.maybe("word", "fabric", "state") in _JOINED or device.maybe("word", "health", "state") == "lost":
+        return None
+    lost = [other for other in group.packages if other.id != device.id and other.maybe("word", "health", "state") == "lost"]
+    return [(device.kind, device.id), (lost[0].kind, lost[0].id)] if lost else None
 
 
 def _all_down(device, p, kind, said):
@@ -262,6 +270,7 @@ def fabric_state(device, p):
     reads=("host", "pci"),
     scope="node",
     remedy="Install nvidia-fabricmanager in the driver's version, enable and start it; its log says why it ends. Without it CUDA does not start.",
+    follows=("service-versions",),
 )
 def fabric_manager(view, p):
     # What the devices say of their fabric is no answer: they stay in it when its manager dies, and no link is restored then.
@@ -283,7 +292,14 @@ def fabric_manager(view, p):
         "The node has %s, and nvidia-fabricmanager is %s" % (switches, told.replace("_", " ")),
         told,
         expectation("active", origin="vendor document: NVIDIA Fabric Manager User Guide"),
+        caused_by=("service-versions",) if _of_another_version(view) else (),
     )
+
+
+def _of_another_version(view):
+    """Whether the fabric manager is known to be of another version than the driver: it ends by itself then."""
+    own = None if view.missing("services") else view.section("services").maybe("text", "versions", "fabric_manager")
+    return own is not None and own != view.section("host").maybe("text", "modules", "nvidia", "version")
 
 
 def _switches(view):

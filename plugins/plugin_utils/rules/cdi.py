@@ -236,6 +236,7 @@ def cdi_conflict(view, p):
     reads=("cdi",),
     scope="node",
     remedy="Generate the specification again, after the driver is loaded and its device nodes are made; a missing hook is installed with its toolkit.",
+    follows=("cdi-stale", "device-vanished", "detection-agrees", "accelerators-detected"),
 )
 def cdi_device_missing(view, p):
     def judge(spec, subject):

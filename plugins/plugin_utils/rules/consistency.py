@@ -36,7 +36,12 @@ def _per_group(view, path):
 
 
 @cohort_rule(
-    "cohort-model", "Same accelerator model", reads=("accelerators",), level="fail", remedy="Move the odd nodes to a cohort of their own, or replace the part."
+    "cohort-model",
+    "Same accelerator model",
+    reads=("accelerators",),
+    level="fail",
+    remedy="Move the odd nodes to a cohort of their own, or replace the part.",
+    follows=("mixed-models", "accelerator-model"),
 )
 def cohort_model(view, p):
     # By its id on PCI where that tells the model: tools, and versions of a tool, name one part differently.
@@ -66,7 +71,7 @@ def _whole(group):
     "Same number of accelerators",
     reads=("accelerators",),
     level="fail",
-    follows=("detection-agrees", "accelerator-count", "no-accelerator"),
+    follows=("detection-agrees", "accelerator-count", "no-accelerator", "accelerators-detected", "device-vanished", "device-lost"),
     remedy="Find the missing card: PCI, kernel log, then reseat.",
 )
 def cohort_count(view, p):
@@ -101,14 +106,14 @@ def cohort_kernel(view, p):
 _OWN = ("boot_image", "root", "initrd", "resume", "ip", "hostname", "bootif", "crashkernel", "uuid")
 
 
-@cohort_rule("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel",))
+@cohort_rule("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel", "kernel-command-line"))
 def cohort_kernel_command_line(view, p):
     line = view.section("host").fact("kernel", "command_line")
     words = clean(line, 4096).split() if line.__class__ is str else []
     return " ".join(sorted(w for w in words if w.partition("=")[0].lower() not in _OWN)) or "(none)"
 
 
-@cohort_rule("cohort-driver", "Same accelerator driver", reads=("accelerators",), follows=("cohort-os",))
+@cohort_rule("cohort-driver", "Same accelerator driver", reads=("accelerators",), follows=("cohort-os", "driver-library-match", "driver-on-disk"))
 def cohort_driver(view, p):
     return _per_group(view, ("driver", "version"))
 
@@ -133,6 +138,7 @@ def cohort_firmware(view, p):
 @cohort_rule(
     "cohort-memory",
     "Same host memory",
+    follows=("memory-installed", "memory-modules"),
     compare="number",
     parameters={"tolerance_percent": Parameter("number", 3, "%", "our choice: firmware reserves differ by less")},
     remedy="Look for a failed or missing memory module: the BMC's log names the slot.",

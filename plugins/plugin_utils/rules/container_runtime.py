@@ -162,6 +162,7 @@ def _handler(engine, manufacturer, subject, level):
     scope="node",
     remedy="Name the right default in the engine's configuration, or give the workloads a RuntimeClass or --runtime.",
     parameters={"handler": Parameter("string", None, "", "site policy: the handler that containers get when they name none")},
+    follows=("runtime-handler",),
 )
 def runtime_default_handler(view, p):
     outcomes = []
@@ -266,6 +267,7 @@ def runtime_serves_kubelet(view, p):
     reads=("container_runtime",),
     scope="node",
     remedy="Drain the node and restart the engine; what is on disk counts only from then on.",
+    follows=("runtime-serves-kubelet",),
 )
 def runtime_config_loaded(view, p):
     outcomes = []

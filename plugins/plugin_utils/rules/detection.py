@@ -51,6 +51,7 @@ def node_answers(view, p):
     reads=(),
     scope="node",
     remedy="Check that the cards are seated, powered and enabled in the BIOS; for a node without any set accelerator_expected_count: 0.",
+    follows=("device-vanished",),
 )
 def no_accelerator(view, p):
     if any(group.packages for group in view.groups):
@@ -75,6 +76,7 @@ def no_accelerator(view, p):
     reads=(),
     scope="node",
     remedy="Install or load the vendor's driver and tool; when the tool hangs, look for the device it hangs on in the kernel log.",
+    follows=("driver-library-match", "driver-built", "driver-loadable"),
 )
 def accelerators_detected(view, p):
     outcomes = []
@@ -123,6 +125,7 @@ def _not_detected(view, group, reason, subject):
     reads=(),
     scope="node",
     remedy="A card on PCI that the tool does not show has fallen off its driver: see the kernel log, then reboot; reseat it when it stays away.",
+    follows=("device-lost", "accelerators-detected", "driver-loadable"),
 )
 def detection_agrees(view, p):
     outcomes = []
@@ -179,7 +182,7 @@ def _agrees(group, entries, subject):
     reads=(),
     scope="node",
     remedy="Find the missing card: PCI, kernel log, then reseat; or correct accelerator_expected_count.",
-    follows=("detection-agrees", "no-accelerator"),
+    follows=("detection-agrees", "no-accelerator", "accelerators-detected", "device-vanished", "device-lost"),
 )
 def accelerator_count(view, p):
     expected = view.policy.expected_count

@@ -58,7 +58,19 @@ def device_lost(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Follow the vendor's guide for the state or code that its tool shows.",
-    follows=("device-lost", "row-remap-failed", "recovery-action", "fault-codes"),
+    follows=(
+        "device-lost",
+        "ecc-uncorrected",
+        "ecc-sram-threshold",
+        "row-remap-failed",
+        "row-remap-pending",
+        "retired-pages-pending",
+        "retired-pages",
+        "memory-repair",
+        "recovery-action",
+        "fault-codes",
+        "temperature-margin",
+    ),
 )
 def device_health(device, p):
     state = device.word("health", "state")
@@ -79,7 +91,7 @@ def device_health(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Drain the node and do what the device asks for, then run this check again.",
-    follows=("device-lost", "row-remap-pending", "retired-pages-pending"),
+    follows=("device-lost", "ecc-uncorrected", "row-remap-failed", "row-remap-pending", "retired-pages-pending"),
 )
 def recovery_action(device, p):
     action = device.word("recovery_action")
@@ -118,11 +130,19 @@ def temperature_margin(device, p):
                 outcomes.append(unknown("%s; no limit to compare with" % no.reason) if no.outcome == "unknown" else not_applicable(no.reason))
             continue
         if own < p.margin:
-            level = None if own > 0 else "fail"
+            # Heat that holds the clocks down is no mere warning.
+            level = None if own > 0 and not held_by_heat(device) else "fail"
             where = "Core" if part == "core" else "Memory"
             text = "%s is %g °C below its limit" % (where, own) if own > 0 else "%s is at or above its limit" % where
             outcomes.append(found(text, observed if observed is not None else own, p.expected("margin"), level=level))
     return outcomes or PASSED
+
+
+def held_by_heat(device):
+    """Whether the device says that heat holds its clocks down now."""
+    block = device.data.get("throttle")
+    active = block.get("active") if block.__class__ is dict else None
+    return active.__class__ is list and any(reason.__class__ is str and "thermal" in reason.lower() for reason in active)
 
 
 def _limit(device, name):
@@ -147,6 +167,7 @@ def _limit(device, name):
     scope="group",
     remedy="Check the cooling of this one device: heat sink, coolant branch, blanking plates.",
     parameters={"above_median": Parameter("number", 15, "°C", "suite: Infera preflight: node median + 15 °C, from 3 devices")},
+    follows=("temperature-margin",),
 )
 def temperature_outlier(group, p):
     read = [(d, d.maybe("number", "temperature_c", "core")) for d in group.packages]
@@ -235,7 +256,8 @@ def throttle_hardware(device, p):
     bad = sorted(set(active) & set(p.of("reasons", device.manufacturer)))
     if bad:
         expected = p.expected("reasons", device.manufacturer, value="none of them")
-        return found("Clocks are held down: %s" % ", ".join(bad).replace("_", " "), ", ".join(bad), expected)
+        causes = None if held_by_heat(device) else ()  # the power brake has nothing to do with the temperature
+        return found("Clocks are held down: %s" % ", ".join(bad).replace("_", " "), ", ".join(bad), expected, caused_by=causes)
     return PASSED
 
 

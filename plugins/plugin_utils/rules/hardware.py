@@ -143,6 +143,7 @@ def recorded_errors(view, p):
     scope="node",
     remedy="Look for a module that is missing, failed its training or was replaced by another kind; uneven channels run at the pace of the weakest.",
     parameters={"tolerance_percent": Parameter("number", 10, "%", "our choice: what firmware and kernel keep of one node's memory")},
+    follows=("memory-installed",),
 )
 def memory_modules(view, p):
     modules = _hardware(view).facts("memory_modules")
@@ -251,7 +252,7 @@ def bmc_sensors(view, p):
     reads=("hardware", "host"),
     scope="node",
     remedy="See to the part that is named, then clear the event log (ipmitool sel clear).",
-    follows=("memory-uncorrected", "bmc-sensors"),
+    follows=("memory-uncorrected", "kernel-memory-errors", "bmc-sensors"),
 )
 def bmc_events(view, p):
     events = _hardware(view).facts("event_log").objects("events")

@@ -33,7 +33,7 @@ _CORRECTED = ("symbol_errors", "effective_errors")
         "most": Parameter("int", 10, "errors", "suite: gcm of Meta: more than 10 CRC errors"),
         "most_recoveries": Parameter("int", 0, "recoveries", "our choice: a link that recovered was down"),
     },
-    follows=("links-up", "device-lost"),
+    follows=("links-up", "device-lost", "fabric-health"),
 )
 def link_errors(device, p):
     links = device.data.get("links")
@@ -59,7 +59,7 @@ def link_errors(device, p):
     scope="device",
     remedy="A link that the device does not even count was switched off in firmware or failed at its training: reset all devices, then have it replaced.",
     parameters={"least": Parameter("int", None, "links", "the product catalogue of this collection")},
-    follows=("links-up", "device-lost", "fabric-state"),
+    follows=("links-up", "device-lost", "fabric-state", "nvlink-switched-off"),
 )
 def product_links(device, p):
     total = device.number("links", "total")
@@ -84,7 +84,7 @@ def product_links(device, p):
         "lowest_gb_s": Parameter("number", None, "GB/s", "the product catalogue of this collection, else the fastest of equal neighbors"),
         "tolerance_percent": Parameter("number", 2, "%", "our choice: tools round differently"),
     },
-    follows=("links-up",),
+    follows=("links-up", "device-lost"),
 )
 def link_speed(device, p):
     speed = told.part(device, "links", "speed_gb_s")
@@ -114,7 +114,7 @@ def link_speed(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Look at the fabric manager's view of this device (switch trays, partition, routes); reset the device when a recovery does not end by itself.",
-    follows=("fabric-state", "links-up", "device-lost"),
+    follows=("fabric-state", "fabric-manager", "links-up", "device-lost"),
 )
 def fabric_health(device, p):
     health = told.part(device, "fabric", "health")
@@ -179,7 +179,7 @@ def _domain(device):
     reads=_DEVICES,
     scope="group",
     remedy="Compare switch trays and fabric partitions: devices in different cliques do not reach each other's memory, though each calls its fabric complete.",
-    follows=("fabric-state",),
+    follows=("fabric-state", "fabric-manager", "device-lost"),
 )
 def fabric_clique(group, p):
     read, reason = [], None
@@ -213,6 +213,7 @@ def fabric_clique(group, p):
     reads=("host", "accelerators"),
     scope="node",
     remedy="Start nvidia-imex in the driver's version on all nodes of the domain, unless an operator starts it in pods: without it no node shares memory.",
+    follows=("service-versions",),
 )
 def imex_service(view, p):
     group = view.group("nvidia")
@@ -251,6 +252,7 @@ def imex_service(view, p):
     reads=_DEVICES,
     scope="cohort",
     remedy="Expected where a cohort spans racks. Within one: compare switch trays and partitions; across cliques the network is used instead of NVLink.",
+    follows=("fabric-clique", "fabric-state", "fabric-manager", "device-lost"),
 )
 def cohort_fabric(view, p):
     places = set()

@@ -128,7 +128,7 @@ def firmware_range(device, p):
     reads=_DEVICES,
     scope="group",
     remedy="Reset all devices of the node together; when the port stays inactive, check the baseboard or cable on that side.",
-    follows=("links-up", "device-lost"),
+    follows=("links-up", "device-lost", "device-vanished"),
 )
 def links_like_siblings(group, p):
     # Only where the tool does not say how many ports the product uses: else links-up judges.

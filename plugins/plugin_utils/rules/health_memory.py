@@ -74,7 +74,7 @@ def row_remap_count(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Pending: drain the node and reset the device or reboot, that alone repairs it. Unrepairable: have the device replaced.",
-    follows=("device-lost", "recovery-action"),
+    follows=("device-lost", "ecc-uncorrected", "row-remap-failed", "recovery-action"),
 )
 def memory_repair(device, p):
     extra = device.data.get("extra")

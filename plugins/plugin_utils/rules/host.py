@@ -14,6 +14,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
 )
 
+# Each of them sets the clock; systemd lets two of another origin run side by side.
+CLOCKS = ("chrony", "chronyd", "ntp", "ntpd", "ntpsec", "openntpd", "systemd-timesyncd")
 _NOTHING = "no accelerator is expected on this node"
 
 
@@ -26,15 +28,24 @@ _NOTHING = "no accelerator is expected on this node"
     scope="node",
     remedy="Start chronyd, ntpd or systemd-timesyncd and give it a reachable source.",
     parameters={"most_seconds": Parameter("number", 1, "s", "our choice: logs of many nodes can be put in order within a second")},
+    follows=("time-daemons", "service-failed"),
 )
 def time_synchronized(view, p):
     host = view.section("host")
     if not host.flag("time", "synchronized"):
-        return found("The clock is not synchronized", False, expectation(True, origin="suite: five-layer acceptance pins a time source"))
+        wanted = expectation(True, origin="suite: five-layer acceptance pins a time source")
+        return found("The clock is not synchronized", False, wanted, caused_by=_clock_services(view))
     offset = host.maybe("number", "time", "offset_seconds")
     if offset is not None and abs(offset) > p.most_seconds:
         return found("The clock is %g s off" % offset, offset, p.expected("most_seconds"))
     return PASSED
+
+
+def _clock_services(view):
+    """Rules that may have found why: a service that sets the clock failed, or two of them do."""
+    units = {} if view.missing("services") else view.section("services").maybe("facts", "units")
+    failed = units and any(units.maybe("text", name, "active") == "failed" for name in CLOCKS if name in units.data)
+    return ("time-daemons", "service-failed") if failed else ("time-daemons",)
 
 
 @rule(
@@ -86,6 +97,7 @@ def huge_pages(view, p):
     scope="node",
     remedy="Check for a failed or missing memory module; a smaller host by design sets accelerator_policy_host_memory_ratio.",
     parameters={"ratio": Parameter("number", 1.0, "of accelerator memory", "our choice: a model is staged through host memory")},
+    follows=("memory-installed", "memory-modules", "cohort-memory"),
 )
 def host_memory(view, p):
     if not view.packages:

@@ -15,6 +15,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     Parameter,
     expectation,
     found,
+    not_applicable,
     passed,
     rule,
     unknown,
@@ -28,6 +29,11 @@ _REPLACED = (
     ("row-remap-pending", "row_remap", "pending"),
     ("retired-pages-pending", "retired_pages", "pending"),
 )
+_LOST_DATA = (("ecc-uncorrected", "ecc", "uncorrected_volatile"),)
+_LINKS = (("links-up", "links", "down"),)
+_LINK_XIDS = ("74", *map(str, range(144, 151)))
+_GONE = ("device-lost", "device-vanished")
+_DRIVERS = ("nvidia", "nvrm", "amdgpu", "davinci", "cambricon", "hycu", "iluvatar", "metax", "mthreads", "mtgpu")
 _PARAMETERS = {
     "max_age_hours": Parameter("int", None, "hours", "the whole boot is judged unless the site says so"),
     "whole_boot": Parameter("bool", False, "", "a log that begins after the boot is judged by what it holds; true makes that unknown"),
@@ -113,22 +119,57 @@ def _subject(place, devices):
     return ("pci" if place.count(":") == 2 else "component"), clean(place, 60)
 
 
-def _causes(event, device):
-    """Rules about the same device that find what this event reports: two readings of one fault."""
-    if device is None or event.kind != "xid":
+def _causes(event, place, device, view):
+    """Of the rules that a finding of this event may follow from, those that find the same: two readings of one fault."""
+    if event.domain == "accelerator":
+        return _of_accelerator(event, place, device)
+    if event.domain == "lockup":
+        return _GONE if any(word in event.sample.lower() for word in _DRIVERS) else ()
+    if not place:
+        return ()  # of no device in particular: no other finding is known to be about the same
+    if event.domain == "storage":
+        return ("drive-health", "kernel-pcie-errors") if _warned(view, place) else ("kernel-pcie-errors",)
+    return None
+
+
+def _of_accelerator(event, place, device):
+    if event.role == "init":
+        return ("accelerators-detected", "detection-agrees", "driver-library-match")
+    if event.code == "nvidia-version-mismatch":
+        return ("driver-library-match",)
+    if device is None:
+        return (*_GONE, "detection-agrees") if place else ()
+    if device.maybe("word", "health", "state") == "lost":
+        return ("device-lost",)
+    if event.kind != "xid":
         return ()
     if event.code in ("63", "64"):
-        states = (
-            ("row-remap-failed", "row_remap", "failed"),
-            ("row-remap-pending", "row_remap", "pending"),
-            ("retired-pages-pending", "retired_pages", "pending"),
-        )
-        return tuple(name for name, group, key in states if device.maybe("flag", group, key))[:1]
+        return _states(device, _REPLACED)[:1]
     if event.code in _MEMORY_XIDS:
-        return ("ecc-uncorrected",) if (device.maybe("number", "ecc", "uncorrected_volatile") or 0) > 0 else ()
-    if event.code in ("79", "154") and device.maybe("word", "health", "state") == "lost":
-        return ("device-lost",)
-    return ()
+        return _states(device, _LOST_DATA)
+    if event.code in _LINK_XIDS:
+        return _states(device, _LINKS)
+    asked = event.code == "154" and device.maybe("word", "recovery_action") not in (None, "none", "no_action", "no_action_required")
+    return ("recovery-action",) if asked else ()
+
+
+def _states(device, states):
+    """Rules whose fact is true of a device, or counts something."""
+    return tuple(
+        name
+        for name, group, key in states
+        if device.maybe("flag", group, key) or (device.maybe("number", group, key) or 0) > 0 or device.maybe("list", group, key)
+    )
+
+
+def _warned(view, place):
+    """Whether the drive that a message names gives a critical warning itself."""
+    try:
+        drives = view.section("storage").objects("health")
+    except NoAnswer:
+        return False
+    names = {drive.maybe("text", "name") or "?" for drive in drives if drive.maybe("number", "critical_warning") or drive.maybe("flag", "passed") is False}
+    return any(place == name or (place.startswith(name) and not place[len(name)].isdigit()) for name in names)
 
 
 def _judge(view, p, domain, threshold=None):
@@ -144,7 +185,7 @@ def _judge(view, p, domain, threshold=None):
         for place in event.places or {"": event.count}:
             subject = _subject(place, devices) if place else ("node", view.node)
             count = event.places[place] if len(event.places) > 1 else event.count
-            key = (subject, _causes(event, devices.get(place)))
+            key = (subject, _causes(event, place, devices.get(place), view))
             subjects.setdefault(key, []).append(_Said(event, level, count))
     outcomes = [_finding(subject, causes, said, section) for (subject, causes), said in subjects.items()]
     gap = _gap(section, p)
@@ -196,11 +237,53 @@ _COMMON = {"reads": (_SECTION,), "scope": "node", "layer": 1}
 
 
 @rule(
+    id="device-vanished",
+    layer=1,
+    level="fail",
+    title="Every accelerator that the kernel log names since the start is still on PCI",
+    reads=(_SECTION, "pci"),
+    scope="node",
+    remedy="Start the node from cold; when the device does not return, reseat or replace it. One that was taken out on purpose: restart the node.",
+)
+def device_vanished(view, p):
+    there = view.pci()  # NoAnswer where the bus was not read
+    events, _of = _events(view, "accelerator")
+    if not there and not events:
+        return not_applicable("no accelerator on PCI, and none in the kernel log")
+    known = {entry.maybe("text", "address") for entry in view.section("pci").objects("devices")}
+    gone = {}
+    for event in events:
+        if event.severity == "fail" and event.kind != "sxid":
+            for place in event.places:
+                if place.count(":") == 2 and place not in known:
+                    gone.setdefault(place, event)
+    if gone:
+        names = ", ".join(clean(place, 20) for place in sorted(gone)[:8])
+        text = "%d accelerators that the kernel log names are not on PCI any more: %s" % (len(gone), names)
+        evidence = {"messages": [clean(event.sample, 240) for _place, event in sorted(gone.items())[:3]]}
+        return found(text, len(gone), expectation(0, "accelerators", "this node: PCI"), evidence=evidence)
+    return passed()
+
+
+@rule(
     id="kernel-accelerator-events",
     level="fail",
     title="No accelerator error in the kernel log",
     remedy="Do what the manufacturer asks for this code.",
     parameters=_PARAMETERS,
+    follows=(
+        "device-lost",
+        "device-vanished",
+        "detection-agrees",
+        "accelerators-detected",
+        "recovery-action",
+        "ecc-uncorrected",
+        "row-remap-failed",
+        "row-remap-pending",
+        "retired-pages-pending",
+        "links-up",
+        "driver-library-match",
+    ),
     **_COMMON,
 )
 def kernel_accelerator_events(view, p):
@@ -213,6 +296,7 @@ def kernel_accelerator_events(view, p):
     title="No PCI Express error in the kernel log",
     remedy="Reseat the device and its riser or cable; replace what keeps failing.",
     parameters=dict(_PARAMETERS, corrected_errors=Parameter("int", 100, "errors", "this collection: so many cost bandwidth and foretell worse")),
+    follows=("device-lost", "device-vanished", "pcie-width", "pcie-path-width"),
     **_COMMON,
 )
 def kernel_pcie_errors(view, p):
@@ -237,6 +321,7 @@ def kernel_memory_errors(view, p):
     title="No network adapter error and no flapping link in the kernel log",
     remedy="Check cable, transceiver, switch port, slot and firmware of the adapter.",
     parameters=dict(_PARAMETERS, link_downs=Parameter("int", 3, "times", "this collection: a link that goes down this often since boot flaps")),
+    follows=("kernel-pcie-errors", "pcie-path-width", "pcie-path-speed", "pcie-errors"),
     **_COMMON,
 )
 def kernel_nic_errors(view, p):
@@ -249,6 +334,7 @@ def kernel_nic_errors(view, p):
     title="No drive or file system error in the kernel log",
     remedy="Check the drive; replace it before the file system on it is used.",
     parameters=_PARAMETERS,
+    follows=("drive-health", "kernel-pcie-errors"),
     **_COMMON,
 )
 def kernel_storage_errors(view, p):
@@ -261,6 +347,7 @@ def kernel_storage_errors(view, p):
     title="No lockup, hung task or kernel failure in the kernel log",
     remedy="Look at the driver or storage the message names, then restart the machine.",
     parameters=_PARAMETERS,
+    follows=("device-lost", "device-vanished"),
     **_COMMON,
 )
 def kernel_lockups(view, p):

@@ -235,6 +235,7 @@ def _far(view, kubelet, policy):
     reads=("kubelet",),
     scope="node",
     remedy="Set cpuManagerPolicy: static and reserve processors; only then are a container's processors chosen beside its accelerator.",
+    follows=("kubelet-topology-policy",),
 )
 def kubelet_cpu_manager(view, p):
     kubelet = Kubelet(view)

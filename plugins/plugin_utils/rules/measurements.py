@@ -58,7 +58,13 @@ def floor(metric, unit, better, manufacturer, product):
     return None
 
 
-@rule(id="measured-floor", title="Measurements reach the floor of the product", scope="node", **_COMMON)
+# What makes a device or its links slow, and is found by rules of its own.
+_SLOWED = (
+    "throttle-hardware", "clocks-lowered", "power-limit", "temperature-margin", "pcie-width", "pcie-path-width", "links-up", "link-speed",
+)  # fmt: skip
+
+
+@rule(id="measured-floor", title="Measurements reach the floor of the product", scope="node", follows=_SLOWED, **_COMMON)
 def measured_floor(view, p):
     ones, _problems = view.once(measurements.read)
     outcomes = []
@@ -89,8 +95,8 @@ def measured_floor(view, p):
     id="measured-in-node",
     title="No device is slower than its node's others",
     scope="node",
-    follows=("measured-in-cohort", "measured-floor"),
     parameters=_parameters(10, 6, _FEW, {"fewest": Parameter("int", 3, "devices", "suite: Infera preflight compares from 3 devices on")}),
+    follows=("measured-in-cohort", "measured-floor", *_SLOWED),
     **_COMMON,
 )
 def measured_in_node(view, p):
@@ -112,6 +118,7 @@ def measured_in_node(view, p):
             "unsteady_percent": Parameter("number", 8, "%", "our choice: wider than the noise of repeats of any benchmark fit to judge 5 %"),
         },
     ),
+    follows=_SLOWED,
     **_COMMON,
 )
 def measured_in_cohort(view, p):

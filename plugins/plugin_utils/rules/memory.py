@@ -74,6 +74,7 @@ def ecc_enabled(device, p):
             "int", 4, "errors", "suite: sichek, ml-engineering: more than 4 in a part's life; where the device tells no threshold of its own"
         )
     },
+    follows=("device-lost",),
 )
 def ecc_sram_threshold(device, p):
     try:
@@ -110,7 +111,7 @@ def _sram_uncorrected(device):
     reads=_DEVICES,
     scope="device",
     remedy="Drain the node and reset the device (or reboot): that activates the spare row. No part has to be replaced for this alone.",
-    follows=("device-lost",),
+    follows=("device-lost", "ecc-uncorrected"),
 )
 def row_remap_pending(device, p):
     if device.flag("row_remap", "pending"):
@@ -144,7 +145,7 @@ def row_remap_failed(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Drain the node and reload the driver or reboot: that retires the page. No part has to be replaced for this alone.",
-    follows=("device-lost",),
+    follows=("device-lost", "ecc-uncorrected"),
 )
 def retired_pages_pending(device, p):
     if device.flag("retired_pages", "pending"):
@@ -173,6 +174,7 @@ def retired_pages_pending(device, p):
             },
         ),
     },
+    follows=("device-lost",),
 )
 def retired_pages(device, p):
     most = p.of("most", device.manufacturer)

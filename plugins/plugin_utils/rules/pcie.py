@@ -87,7 +87,7 @@ def _tell(low, what, unit, decide):
     reads=_READS,
     scope="node",
     remedy="Reseat the card, riser or cable of this link and look at the switch or retimer between; compare with a node of the same kind.",
-    follows=("device-lost",),
+    follows=("device-lost", "kernel-pcie-errors"),
 )
 def pcie_path_width(view, p):
     made, slots = paths.of_bare_metal(view), _slots(view)
@@ -119,7 +119,7 @@ def _path_width(made, slots):
     reads=_READS,
     scope="node",
     remedy="Look at the link's speed setting in the BIOS and at cable, riser and retimer. An accelerator's own link, slow when idle, is not meant here.",
-    follows=("pcie-path-width",),
+    follows=("pcie-path-width", "kernel-pcie-errors", "pcie-errors"),
 )
 def pcie_path_speed(view, p):
     made = paths.of_bare_metal(view)
@@ -191,7 +191,7 @@ def _path_capability(made, devices):
         "correctable": Parameter("int", 1000, "errors", "our choice: corrected errors cost time only, and some come with each training of the link"),
         "uncorrectable": Parameter("int", 0, "errors", "PCI Express Base Specification 6.2.2: data or a request was lost"),
     },
-    follows=("pcie-path-width", "device-lost"),
+    follows=("device-lost", "pcie-width", "pcie-path-width", "kernel-pcie-errors"),
 )
 def pcie_errors(view, p):
     made = paths.of(view)
@@ -237,7 +237,7 @@ def _kinds(errors, kinds):
     scope="device",
     remedy="Reseat the device and its riser or cable; when the count goes on growing under load, replace them, then the device.",
     parameters={"per_minute": Parameter("number", 8, "replays a minute", "NVIDIA, DCGM: the health watch of PCIe warns from 8 replays a minute")},
-    follows=("device-lost", "pcie-width", "pcie-errors"),
+    follows=("device-lost", "pcie-width", "pcie-path-width", "kernel-pcie-errors", "pcie-errors"),
 )
 def pcie_replays(device, p):
     count = device.number("pcie", "replay_count")

@@ -55,7 +55,7 @@ class Outcome(NamedTuple):
     expected: object = None  # {value, unit, origin}
     evidence: object = None
     remedy: str = ""
-    caused_by: tuple = ()  # ids of rules
+    caused_by: object = None  # those of the rule's follows that can explain this finding; None: all of them
 
 
 class Parameter(NamedTuple):
@@ -91,9 +91,12 @@ def passed(subject=None, evidence=None):
     return Outcome("passed", subject=subject, evidence=evidence) if subject is not None or evidence is not None else PASSED
 
 
-def found(summary, observed=None, expected=None, level=None, subject=None, evidence=None, remedy="", caused_by=()):
-    """A fault. observed: a value with its unit in words or a number; expected: params.expected(name) or expectation(...)."""
-    return Outcome("found", "", subject, level, summary, observed, expected, evidence, remedy, tuple(caused_by))
+def found(summary, observed=None, expected=None, level=None, subject=None, evidence=None, remedy="", caused_by=None):
+    """A fault. observed: a value with its unit in words or a number; expected: params.expected(name) or expectation(...).
+
+    caused_by: of the rules that this one follows, those that can explain this finding; None where all can.
+    """
+    return Outcome("found", "", subject, level, summary, observed, expected, evidence, remedy, caused_by)
 
 
 def unknown(reason, subject=None):
@@ -116,7 +119,8 @@ def expectation(value, unit="", origin=""):
 def rule(id, layer, level, title, reads, scope, remedy, parameters=None, follows=(), compare="text"):
     """Register a rule.
 
-    follows: ids of rules whose finding on the same subject (or node) explains a finding of this one: it is listed as caused by them.
+    follows: ids of rules whose finding about the same thing (causes.py) explains a finding of this one: it is listed as caused by them. Two rules
+    may follow from each other: then the graver finding is the cause.
     reads: sections that must have been read ("host", "pci", "kernel", "accelerators"); where one was not, the outcome is unknown.
     compare: of a cohort rule, "text" (the majority names the odd ones) "number" (the median, with the parameter
     tolerance_percent) or "measurements" (fleet/measurements.py); of a fleet rule "text" (fleet/identities.py) or "pairs" (fleet/pairs.py).

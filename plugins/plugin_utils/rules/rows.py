@@ -147,5 +147,9 @@ def _fault(mode, name, reason, subject, modes, evidence=None, left_on=False, com
     )
 
 
+# No container has a device that is gone, or one whose driver, fabric or engine does not work.
+_WITHOUT = ("device-lost", "device-vanished", "driver-library-match", "fabric-manager", "fabric-state", "runtime-serves-kubelet", "runtime-handler")
+
 for _name, _title in [*list(CAPABILITIES.items()), (OTHER, "Rows of other capabilities")]:
-    rule(id="row-%s" % _name, layer=3, level="fail", title=_title, reads=(), scope="node", remedy=_REMEDY)(_check(_name))
+    _follows = () if _name in _OWN else _WITHOUT
+    rule(id="row-%s" % _name, layer=3, level="fail", title=_title, reads=(), scope="node", remedy=_REMEDY, follows=_follows)(_check(_name))

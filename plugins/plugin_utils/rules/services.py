@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.host import CLOCKS
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -18,13 +19,14 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.when import epoch
 
-# Each of them sets the clock; systemd lets two of another origin run side by side.
-_CLOCKS = ("chrony", "chronyd", "ntp", "ntpd", "ntpsec", "openntpd", "systemd-timesyncd")
 _DAEMONS = {"fabric_manager": "nvidia-fabricmanager", "imex": "nvidia-imex"}
 # What takes work, and what watches accelerators: each of them runs for ever once it was started.
 _EXPECTED = (
     "containerd", "docker", "crio", "kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "slurmd", "nvidia-dcgm", "nvidia-gridd",
 )  # fmt: skip
+_ENGINES = ("containerd", "docker", "crio", "cri-docker")
+# Units of which another rule says that they are down, and what that means.
+_JUDGED = {"nvidia-fabricmanager": "fabric-manager", "nvidia-imex": "imex-service", **dict.fromkeys(_ENGINES, "runtime-serves-kubelet")}
 _LOOPBACK = ("127.", "::1")
 _LINK_LOCAL = ("fe80:", "169.254.")
 
@@ -41,7 +43,7 @@ def _services(view):
     reads=("services",),
     scope="node",
     remedy="Look at its log (journalctl -u NAME), repair it, or disable what is not used; systemctl reset-failed forgets it.",
-    follows=("fabric-manager",),
+    follows=("fabric-manager", "imex-service", "runtime-serves-kubelet"),
 )
 def service_failed(view, p):
     services = _services(view)
@@ -52,7 +54,9 @@ def service_failed(view, p):
     ours = [name for name in failed if known is not None and name.replace(".service", "") in known.data]
     # A service that is of no concern to accelerators is told, and no more.
     text = "%d services have failed: %s" % (len(failed), ", ".join((ours + [n for n in failed if n not in ours])[:8]))
-    return found(text, len(failed), expectation(0, "services", "vendor document: systemctl(1)"), level=None if ours else "info")
+    judged = [_JUDGED.get(name.replace(".service", "")) for name in ours]
+    causes = () if None in judged else tuple(dict.fromkeys(judged))
+    return found(text, len(failed), expectation(0, "services", "vendor document: systemctl(1)"), level=None if ours else "info", caused_by=causes)
 
 
 @rule(
@@ -63,7 +67,7 @@ def service_failed(view, p):
     reads=("services",),
     scope="node",
     remedy="Start it, or disable it where the node is to do without.",
-    follows=("service-failed",),
+    follows=("service-failed", "runtime-serves-kubelet"),
 )
 def service_down(view, p):
     units = _services(view).facts("units")
@@ -74,7 +78,10 @@ def service_down(view, p):
             down.append(name)
     if down:
         text = "To be started with the node, and not running: %s" % ", ".join(down)
-        return found(text, ", ".join(down), expectation("active", origin="vendor document: systemctl(1), enabled units"))
+        wanted = expectation("active", origin="vendor document: systemctl(1), enabled units")
+        failed = all(units.maybe("text", name, "active") == "failed" for name in down)
+        causes = [*(["service-failed"] if failed else []), *(["runtime-serves-kubelet"] if set(down) <= set(_ENGINES) else [])]
+        return found(text, ", ".join(down), wanted, caused_by=tuple(causes))
     return PASSED
 
 
@@ -86,7 +93,6 @@ def service_down(view, p):
     reads=("services", "host"),
     scope="node",
     remedy="Install the fabric manager and the IMEX daemon in the driver's version and start them again.",
-    follows=("fabric-manager",),
 )
 def service_versions(view, p):
     versions, host = _services(view).facts("versions"), view.section("host")
@@ -125,7 +131,7 @@ def service_versions(view, p):
 )
 def time_daemons(view, p):
     units = _services(view).facts("units")
-    active = [name for name in _CLOCKS if name in units.data and units.maybe("text", name, "active") == "active"]
+    active = [name for name in CLOCKS if name in units.data and units.maybe("text", name, "active") == "active"]
     if len(active) > 1:
         return found("%s set the clock side by side" % " and ".join(active), ", ".join(active), expectation(1, "service", "vendor document: chronyd(8)"))
     return PASSED
@@ -163,8 +169,8 @@ def own_name(view, p):
     reads=("services", "host"),
     scope="node",
     remedy="Look at the BMC's event log and at what the kernel left (pstore, kdump) for the cause: power, a machine check, a panic.",
-    follows=("memory-uncorrected", "bmc-events"),
     parameters={"within_days": Parameter("number", 7, "days", "our choice: older restarts had their time to be looked at")},
+    follows=("memory-uncorrected", "bmc-events"),
 )
 def unexpected_restart(view, p):
     services = _services(view)
@@ -195,7 +201,7 @@ def unexpected_restart(view, p):
     reads=("services",),
     scope="node",
     remedy="The kernel log says where it hangs; a process that waits for a dead device or mount ends only with a restart.",
-    follows=("device-lost", "kernel-lockups"),
+    follows=("device-lost", "device-vanished", "kernel-lockups"),
 )
 def processes_stuck(view, p):
     stuck = _services(view).facts("processes").objects("stuck")

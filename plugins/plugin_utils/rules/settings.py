@@ -11,6 +11,7 @@ from pathlib import Path
 
 import yaml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.registry import MANUFACTURERS
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import FOREIGN
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.hardware import guest
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
@@ -332,16 +333,17 @@ def driver_on_disk(view, p):
 @rule(
     id="driver-loadable",
     layer=1,
-    level="warn",
+    level="fail",
     title="Nothing keeps the accelerators' driver from being loaded",
     reads=("settings", "pci", "host"),
     scope="node",
     remedy="Take it off the list in /etc/modprobe.d or the command line and renew the initramfs; sign the module, or enroll its key (mokutil --import).",
+    follows=("driver-built",),
 )
 def driver_loadable(view, p):
     settings, drivers = _settings(view), _drivers(view)
-    if not drivers:
-        return not_applicable("no accelerator on PCI")
+    if not drivers or view.policy.nothing_expected:
+        return not_applicable("no accelerator is expected on this node" if drivers else "no accelerator on PCI")
     loaded = set(settings.texts("modules", "loaded"))
     words = _words(view)
     listed = {m.replace("-", "_") for word in words if word.partition("=")[0].endswith("blacklist") for m in word.partition("=")[2].split(",")}
@@ -362,7 +364,9 @@ def driver_loadable(view, p):
             if driver and running in entry.texts("kernels"):
                 told.append("%s is built and not loaded, and this kernel takes signed modules only" % driver)
     if told:
-        return found("; ".join(told[:4]), len(told), expectation("loaded", origin="this node"))
+        # A driver of another origin that holds the cards after all leaves a warning.
+        held = any(entry.data.get("driver") not in (None, *FOREIGN) for maker in {drivers[m] for m in missing} for entry in view.pci().get(maker, ()))
+        return found("; ".join(told[:4]), len(told), expectation("loaded", origin="this node"), level="warn" if held else None)
     return PASSED
 
 

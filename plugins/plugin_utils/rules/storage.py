@@ -77,7 +77,7 @@ def kv_cache_path(view, p):
     reads=("storage",),
     scope="node",
     remedy="The kernel does this after an error: look at its log, check the drive and the file system, then mount it again.",
-    follows=("kernel-storage-errors", "drive-health"),
+    follows=("kernel-storage-errors", "drive-health", "raid-arrays"),
 )
 def file_system_writable(view, p):
     turned = [m for m in _storage(view).objects("mounts") if m.maybe("flag", "turned_read_only") and not m.maybe("flag", "network")]
@@ -277,7 +277,7 @@ def drive_log(view, p):
     reads=("storage",),
     scope="node",
     remedy="Replace the member that failed and add the new one (mdadm --add).",
-    follows=("drive-health",),
+    follows=("drive-health", "kernel-storage-errors"),
 )
 def raid_arrays(view, p):
     arrays = _storage(view).objects("arrays")

@@ -99,7 +99,7 @@ def _agreement(made):
     reads=_READS,
     scope="node",
     remedy="Look at the links of the named device (nvidia-smi nvlink -s, amd-smi xgmi, …), then at bridge, cable or baseboard.",
-    follows=("links-up", "device-lost"),
+    follows=("links-up", "device-lost", "device-vanished", "nvlink-switched-off", "fabric-state", "fabric-manager"),
 )
 def link_matrix(view, p):
     made = paths.of(view)
@@ -146,7 +146,7 @@ def _linked(made, devices):
     reads=("paths", "host"),
     scope="node",
     remedy="Compare the slots with a node of the same kind: a missing card, a card in another slot, or NUMA options of the BIOS (NPS, SNC) that differ.",
-    follows=("accelerator-count", "detection-agrees", "numa-node"),
+    follows=("accelerator-count", "detection-agrees", "device-vanished", "no-accelerator", "numa-node"),
 )
 def numa_balance(view, p):
     made = paths.of_bare_metal(view)
