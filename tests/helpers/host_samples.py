@@ -14,6 +14,7 @@ import time
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc, hardware, nvidia_daemons, rasdaemon, settings, systemd_units
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import node_services as services
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import services as nvidia_services
 
 RELEASE = "6.8.0-79-generic"
 NEXT = "6.8.0-88-generic"
@@ -233,7 +234,7 @@ def on(base, changes=None, told=None, statvfs=None):
     made, mine = copy.deepcopy(base), machine(changes, told)
     made["files"] = {**made["files"], **mine["files"]}
     programs = {entry["argv"][0] for entry in mine["commands"]} - {"journalctl"}
-    made["commands"] = [c for c in made["commands"] if c["argv"][0] not in programs or c["argv"][:2] == ["systemctl", "show"]]
+    made["commands"] = [c for c in made["commands"] if c["argv"][0] not in programs or c["argv"] == nvidia_services.SYSTEMCTL]
     made["commands"] += [c for c in mine["commands"] if c["argv"][0] != "journalctl"]
     made["host"] = {**made.get("host", {}), **mine["host"]}
     made["statvfs"] = {**made.get("statvfs", {}), **mine["statvfs"], **(statvfs or {})}

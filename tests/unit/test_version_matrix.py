@@ -198,8 +198,10 @@ class Group:
     ("group", "verdicts"),
     [
         (Group("amd", "6.10.5", "6.3.1"), {"good"}),
-        (Group("amd", "6.10.5", "7.0.0"), {"unknown"}),
-        (Group("amd", "6.12.12", "6.4.0"), set()),
+        (Group("amd", "6.10.5", "7.1.0"), {"unknown"}),
+        (Group("amd", "6.12.12", "6.4.0"), {"good"}),
+        (Group("amd", "6.14.14", "7.0.1"), {"good"}),
+        (Group("amd", "6.15.0", "7.0.1"), set()),
         (Group("amd", "30.30.2", "7.2.1"), {"good"}),
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "open"), {"good"}),
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "proprietary"), {"good", "bad"}),
