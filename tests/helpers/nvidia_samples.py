@@ -280,7 +280,7 @@ def files(count, **more):
         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build  (builder@host)  Sat May 24 2026\nGCC version:  gcc 13\n"
     )
     found["/proc/driver/nvidia/gpus"] = {"dir": []}
-    found["/proc/driver/nvidia/params"] = "ResmanDebugLevel: 4294967295\nNvLinkDisable: 0\nRegistryDwords: \"\"\n"
+    found["/proc/driver/nvidia/params"] = 'ResmanDebugLevel: 4294967295\nNvLinkDisable: 0\nRegistryDwords: ""\n'
     found.update(more.pop("files", {}))
     return found
 
