@@ -8,7 +8,15 @@ from __future__ import annotations
 GROUP = "accelerator_nodes"
 PREFIX = "accelerator_policy_"
 EXPECTED = "accelerator_expected_"
-JUDGED = ("accelerator_expected_count", "accelerator_expected_model", "accelerator_cohort", "accelerator_modes", "accelerator_profile", "accelerator_profiles")
+JUDGED = (
+    "accelerator_expected_count",
+    "accelerator_expected_model",
+    "accelerator_cohort",
+    "accelerator_modes",
+    "accelerator_profile",
+    "accelerator_profiles",
+    "accelerator_measurement_limits",
+)
 VERSION = "accelerator_version_"
 FILED = (*JUDGED, "accelerator_manufacturers")  # what the document of a node must know, too
 

@@ -18,7 +18,7 @@ import difflib
 import json
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.registry import MANUFACTURERS
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, matrix, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, limits, matrix, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, RULES, Parameter
 
 PREFIX = "accelerator_policy_"
@@ -78,6 +78,7 @@ class Policy:
         self.modes = expectations.get("modes") or []
         self.profile = expectations.get("profile") or ""
         self.profiles = expectations.get("profiles") or {}
+        self.limits = expectations.get("limits") or ()  # of limits.py
         self.matrix = expectations.get("matrix") or ()  # lines of matrix.py
         self._params = {}
         self.plans = {}  # of engine.py: what to ask under a profile, made once
@@ -257,6 +258,7 @@ _EXPECTATIONS = {
     "accelerator_modes": ("modes", _modes),
     "accelerator_profiles": ("profiles", _profiles),
     "accelerator_profile": ("profile", _string),
+    limits.VARIABLE: ("limits", limits.check),
 }
 
 
