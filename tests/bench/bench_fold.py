@@ -61,7 +61,8 @@ def report(filed, index):
     return sections
 
 
-def make(root, nodes):
+def make(root, nodes, measured=False):
+    """A run of so many nodes. measured: each with a measurement of ten samples of every card, besides."""
     sys.path[:0] = [str(ROOT / "tests" / "helpers"), str(ROOT / ".cache" / "collections")]
     import synthetic
 
@@ -70,8 +71,18 @@ def make(root, nodes):
     names = ["gpu-%05d" % i for i in range(nodes)]
     path = synthetic.write_run(root, {}, roster=names)
     for index, name in enumerate(names):
-        synthetic.write_node(path, name, report(filed, index))
+        sections = report(filed, index)
+        if measured:
+            sections["bench"] = synthetic.envelope(name, "bench", {"timestamp": synthetic.STAMP, "measurements": _measurements(index)})
+        synthetic.write_node(path, name, sections)
     return path
+
+
+def _measurements(index):
+    import fleet_simulator
+
+    fleet = fleet_simulator.simulate(1, seed=index + 1, plant="nodes" if index % 100 == 11 else "none", bad=1)
+    return next(iter(fleet.sections.values()))["measurements"]
 
 
 def peak_kib():
@@ -95,12 +106,17 @@ def child(mode, path, processes):
 
         if mode == "judge":
             fold.renderers = lambda: (("report.html", lambda fleet: ""),)  # verdicts, findings, records and fleet.json, without the pages for people
+        elif mode == "scale":
+            from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import junit
+
+            fold.renderers = lambda: (("report.html", lambda fleet: ""), ("junit.xml", junit.render))
         before = peak_kib()
         check = len(fold.fold(path, processes=processes or None)["verdicts"])
     wall = time.perf_counter() - begin
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
-    print(json.dumps({"wall": wall, "cpu": cpu, "grown_kib": peak_kib() - before, "check": check}))
+    told = {"wall": wall, "cpu": cpu, "grown_kib": peak_kib() - before, "peak_kib": peak_kib(), "child_kib": children.ru_maxrss, "check": check}
+    print(json.dumps(told))
 
 
 def measure(mode, path, runs, processes=0):

@@ -3,13 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures the figures this project promises: medians over whole processes.
 
-    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [overlap] [--nodes 50] [--runs 3]
+    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [overlap] [scale] [accuracy] [--nodes 50] [--runs 3]
 
 ssh   Controller CPU of the default preflight over lab nodes, against `ansible -m ping` over the same nodes and forks, and
       module tasks a node. The CPU of the nodes, which lie on the same machine, is not counted.
 size  Our own source that a module imports when it starts, and all that is sent to the node with it.
 calls Calls of the vendor's tools and libraries on a healthy recorded node of each manufacturer, which are made one after the other:
       what a node with that many cards takes.
+scale Folding 10,000 node reports with measurements (tests/bench/bench_scale.py); takes 1.5 GiB on the disk, and only runs when it is named.
+accuracy  What is found of faults planted in a simulated fleet (tests/bench/bench_accuracy.py); only when it is named.
 fold  Judging and folding 1,000 node reports against json.loads of the same files.
 hang  When a node with a hanging vendor tool, and one whose ssh says nothing, were done, and when the others were.
 overlap When a node with cards of three manufacturers was done, whose tools take a second a call, against the node of the slowest
@@ -201,12 +203,18 @@ def bench_hang(_nodes, runs):
     print("node with a silent ssh       done after %3d s              (deadline %d + 5)" % (statistics.median(quiet), DEADLINE))
 
 
+def _apart(name):
+    """A measurement with options of its own, in a process of its own."""
+    return lambda *_unused: subprocess.run([sys.executable, str(ROOT / "tests" / "bench" / name)], check=True)
+
+
+ON_REQUEST = {"scale": _apart("bench_scale.py"), "accuracy": _apart("bench_accuracy.py")}
 PARTS = {"ssh": bench_ssh, "size": bench_size, "calls": bench_calls, "fold": bench_fold, "hang": bench_hang, "overlap": bench_overlap.main}
 
 
 def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="all when none is named")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, *ON_REQUEST, []], help="all but scale and accuracy when none is named")
     parser.add_argument("--nodes", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()
@@ -214,7 +222,7 @@ def main():
         why = nodelab.why_not() if name in ("ssh", "hang", "overlap") else ""
         print("== %s" % name + (": skipped, %s" % why if why else ""), flush=True)
         if not why:
-            PARTS[name](given.nodes, given.runs)
+            {**PARTS, **ON_REQUEST}[name](given.nodes, given.runs)
 
 
 if __name__ == "__main__":
