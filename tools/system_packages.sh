@@ -9,6 +9,7 @@ need unshare util-linux
 need gcc gcc
 need shellcheck shellcheck
 need chromium chromium
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || packages+=(postgresql)
 need dockerd docker.io
 need podman podman
 need ctr containerd

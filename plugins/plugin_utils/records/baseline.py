@@ -20,10 +20,10 @@ KEY = ("metric", "unit", "better", "method", "product")
 
 
 class Own(NamedTuple):
-    """What a part measured in accepted runs. recent: a Reference of the last ones; first: the median of the first ones."""
+    """What a part measured in accepted runs: the last ones, and the first ones, from which many small steps are seen."""
 
     recent: Reference
-    first: float
+    first: Reference
 
 
 class Accepted(NamedTuple):
@@ -61,7 +61,7 @@ def load(run_path):
     if document.__class__ is not dict or document.get("schema") != SCHEMA:
         raise RunError("%s: schema: found %r, allowed: %s" % (path, document.get("schema") if document.__class__ is dict else None, SCHEMA))
     try:
-        cohorts = {name: {_key(m): _reference(m) for m in listed} for name, listed in document["cohorts"].items()}
+        cohorts = {name: {_key(m): _reference(m["accepted"]) for m in listed} for name, listed in document["cohorts"].items()}
         return {node: _past(entry, document["prints"], cohorts) for node, entry in document["nodes"].items()}
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise RunError("%s does not fit its schema: %s: %s" % (path, error.__class__.__name__, error)) from None
@@ -82,5 +82,5 @@ def _past(entry, prints, cohorts):
         accepted = Accepted(accepted["run_id"], accepted["at"], accepted["name"], accepted["system_serial"], dict(prints[accepted["prints"]]), held)
     own = {}
     for m in entry["measurements"]:
-        own[_key(m), m["kind"], m["part"]] = Own(_reference(m), float(m["first"]))
+        own[_key(m), m["kind"], m["part"]] = Own(_reference(m["recent"]), _reference(m["first"]))
     return Past(accepted, own, entry["cohort"] or "", cohorts.get(entry["cohort"], {}))

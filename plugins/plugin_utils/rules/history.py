@@ -82,14 +82,18 @@ def measured_drift(view, p):
 
 def _references(past, one, part):
     """(Reference, what it is) of a measurement: its own past, and that of its cohort."""
-    own = past.own.get((one.key, one.kind, part))
+    own, cohort = past.own.get((one.key, one.kind, part)), past.references.get(one.key)
     if own:
-        recent = own.recent
-        yield recent, "its own median of %d accepted run%s" % (recent.number, "s" if recent.number > 1 else "")
-        yield recent._replace(middle=own.first), "its own median when it was first accepted"
-    cohort = past.references.get(one.key)
+        number = own.recent.number
+        yield _steadied(own.recent, cohort), "its own median of %d accepted run%s" % (number, "s" if number > 1 else "")
+        yield _steadied(own.first, cohort), "its own median when it was first accepted"
     if cohort:
         yield cohort, "the accepted median of cohort %s" % past.cohort
+
+
+def _steadied(own, cohort):
+    """Two runs say nothing of how much a part varies; its cohort does."""
+    return own._replace(spread=max(own.spread, cohort.spread)) if own.number < 3 and cohort else own
 
 
 def _told(view, slow, number, p):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import documents, store
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history.location import HistoryError
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST
 
 SCHEMA = "fleetproof.accelerator/history/v1"
 _LONGEST = 64 * 2**20  # bytes of a line
@@ -153,6 +154,8 @@ def _line(content, where, first):
     if kind == "node":
         for measurement in line["measurements"]:
             _hold(measurement, _MEASUREMENT, where)
+            if not 0 < measurement["median"] < LARGEST:
+                raise HistoryError("%s: median: found %r, allowed: a number above 0" % (where, measurement["median"]))
         if not all(_is_part(part) for part in line["parts"]):
             raise HistoryError("%s: parts: not lists of kind, slot, device, name, serial, uuid" % where)
     return {key: line.get(key) for key in (documents.RUN_KEYS if kind == "run" else specification)}, kind

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+from statistics import median
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, parts, statistics
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import baseline, fold
@@ -130,12 +131,17 @@ def _own(session, machine, run):
         listed.setdefault((*key, kind, part), []).append(value)
     told = []
     for (*key, kind, part), values in sorted(listed.items()):
-        recent = statistics.among_few(values[-RECENT:])
-        first = statistics.reference(values[:FIRST])
-        if recent and first:
-            entry = dict(zip(baseline.KEY, key, strict=True), kind=kind, part=part)
-            told.append(dict(entry, middle=recent.middle, spread=recent.spread, number=recent.number, first=first.middle))
+        entry = dict(zip(baseline.KEY, key, strict=True), kind=kind, part=part)
+        told.append(dict(entry, recent=_one_after_another(values[-RECENT:]), first=_one_after_another(values[:FIRST])))
     return told
+
+
+def _one_after_another(values):
+    """Reference of values of one part. Its spread is that of the steps from run to run: a slow drift does not widen it."""
+    middle = median(values)
+    steps = [abs(one - other) for one, other in zip(values, values[1:], strict=False)]
+    spread = statistics.SIGMA * median(steps) / 2**0.5 / middle if len(steps) > 1 else 0.0
+    return statistics.Reference(middle, spread, len(values))._asdict()
 
 
 def _reference(session, cohort, run):
@@ -156,10 +162,12 @@ def _reference(session, cohort, run):
             cohort=cohort,
         )
         for *key, value in rows:
-            listed.setdefault(tuple(key), []).append(value)
+            listed.setdefault(tuple(key), {}).setdefault(judgement, []).append(value)
     told = []
-    for key, values in sorted(listed.items()):
-        given = statistics.reference(values)
-        if given:
-            told.append(dict(zip(baseline.KEY, key, strict=True), middle=given.middle, spread=given.spread, number=given.number))
+    for key, by_run in sorted(listed.items()):
+        # The spread within a run: that its runs differ does not make the parts of a cohort unlike.
+        ones = [statistics.reference(values) for values in by_run.values()]
+        middle, spread = (median(one[i] for one in ones) for i in (0, 1))
+        given = statistics.Reference(middle, spread, sum(one.number for one in ones))
+        told.append(dict(zip(baseline.KEY, key, strict=True), accepted=given._asdict()))
     return told
