@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import zlib
 
+import synthetic_host
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import run_directory
@@ -134,7 +135,7 @@ def host(serial="S0001", **changes):
             "version": "#79-Ubuntu SMP",
             "command_line": "BOOT_IMAGE=/vmlinuz root=UUID=%s iommu=pt" % serial,
             "architecture": "x86_64",
-            "boot_time": 1772000000,
+            "boot_time": "2026-02-25T06:13:20Z",
         },
         "cpu": {"model": "Intel(R) Xeon(R) Platinum 8480C", "sockets": 2, "cores": 112, "threads": 224, "numa_nodes": 2, "smt": True},
         "memory": {"total_mib": 2063937, "available_mib": 2030000, "per_numa_mib": {"0": 1031968, "1": 1031969}},
@@ -159,7 +160,7 @@ def kernel(events=()):
         "source": "journalctl -k",
         "status": "ok",
         "reason": "",
-        "boot_time": 1772000000,
+        "boot_time": "2026-02-25T06:13:20Z",
         "since": "boot",
         "events": list(events),
         "lines": 1234,
@@ -171,7 +172,8 @@ def healthy(count=8, serial="S0001", events=()):
     """The sections of a node with nothing wrong. serial: of the node; its cards have their identities from it."""
     entries = [pci_entry(i) for i in range(count)]
     listed = [device(i, serial="%s-%d" % (serial, i), uuid=uuid_of(i, serial)) for i in range(count)]
-    return {"host": host(serial), "pci": pci(entries), "accelerators.nvidia": section(listed, on_bus=entries), "kernel": kernel(events)}
+    own = {"host": host(serial), "pci": pci(entries), "accelerators.nvidia": section(listed, on_bus=entries), "kernel": kernel(events)}
+    return dict(own, **synthetic_host.sections([entry["address"] for entry in entries]))
 
 
 def envelope(node, name, data, status="read", reason=""):
