@@ -268,6 +268,40 @@ def many(number=500):
     return finish(fleet, entries)
 
 
+def series(said, values, reference=10.0, floor=(5.0, 6.0), cohort=None, better="higher"):
+    """An entry of measurements: values as [node, subject, number]."""
+    return {
+        "metric": said,
+        "unit": said,
+        "better": better,
+        "method": said,
+        "product": said,
+        "cohort": said if cohort is None else cohort,
+        "number": len(values),
+        "reference": reference,
+        "spread": 0.02,
+        "limit": 0.07,
+        "floor": {"fail": floor[0], "warn": floor[1], "source": said} if floor else None,
+        "values": values,
+    }
+
+
+def matrix(said, ends, values):
+    return {
+        "metric": said,
+        "unit": said,
+        "better": "higher",
+        "method": said,
+        "pairs": sum(value is not None for row in values for value in row),
+        "reference": 2.0,
+        "spread": 0.02,
+        "limit": 0.1,
+        "ends_number": len(ends),
+        "ends": ends,
+        "values": values,
+    }
+
+
 HOSTILE = (
     "<script>alert(1)</script>&\"'`{{ 7*7 }}{% raw %}\u202eevil\u202c\x1b[31mred\x00\x07\r\u200b]]>--><!--\ud800\ufffe\n::set-output \u05d0\u0628 \U000e0041"
 )

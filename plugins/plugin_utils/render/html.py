@@ -141,6 +141,7 @@ def render(fleet):
     nodes = [parts.node(verdict, findings.get(w.words(verdict.get("node")), ())) for verdict in verdicts]
     catalogue = {rule: {} for rule in parts.column_of}
     catalogue.update((w.words(finding.get("rule")), {}) for finding in fleet.get("findings") or [])
+    catalogue.update((rule, {}) for finding in fleet.get("findings") or [] for rule in w.causes(finding))
     catalogue.update(fleet.get("rule_catalogue") or {})
     counts = w.counts(fleet)
     coverage = _coverage(fleet)

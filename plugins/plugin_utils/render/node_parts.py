@@ -175,7 +175,8 @@ class _Rules:
         passed = sum(1 for entry in rules.values() if entry.get("outcome") == "passed")
         self.passed = "%d of %s passed." % (passed, w.plural(len(rules), "rule"))
         beside = _by_reason(rules, ("not_applicable",))
-        self.beside = "".join("<li>%s: %s" % (markup(reason) or "no reason given", ", ".join(markup(rule) for rule in names)) for state, reason, names in beside)
+        told = ["<li>%s: %s" % (markup(reason) or "no reason given", ", ".join(map(markup, names))) for _state, reason, names in beside]
+        self.beside = "".join(told)
         if beside:
             said = "%s not applicable" % w.plural(sum(len(names) for _state, _reason, names in beside), "rule")
             self.beside = '<details class="soft"><summary>%s</summary><ul>%s</ul></details>' % (said, self.beside)

@@ -148,5 +148,5 @@ def _matrix(given):
         about += "; the %d worst ends are shown" % len(ends)
     caption = "%s in %s, %s is better. Rows: from; columns: to. ▼ = beyond the limit" % (w.words(given["metric"]), w.words(given["unit"]), better)
     table = '<table class="heat"><caption>%s</caption><thead><tr><td>%s<tbody>%s</table>' % (markup(caption), heads, "".join(rows))
-    return {"metric": given["metric"], "about": about, "told": "%s beyond the limit" % w.plural(bad, "cell"), "folded": len(ends) > OPEN_ENDS, "table": Markup(table)}
-
+    told = "%s beyond the limit" % w.plural(bad, "cell")
+    return {"metric": given["metric"], "about": about, "told": told, "folded": len(ends) > OPEN_ENDS, "table": Markup(table)}

@@ -157,3 +157,32 @@ def _paint(line):
         if line.startswith("  %s " % word):
             return "  \x1b[%sm%s\x1b[0m%s" % (code, word, line[2 + len(word) :])
     return line
+
+
+def causes(fleet, width=80):
+    """A table of what is wrong by cause, a line each: level, number of nodes, rule, where. Empty where nothing is."""
+    rows = []
+    for group in grouped(fleet):
+        if group.level != "info":
+            more = " (+%d)" % len(group.consequences) if group.consequences else ""
+            rows.append((group.level.upper(), group.nodes, safe(group.rule, 26) + more))
+    open_nodes = sorted({node for row in unproven(fleet) for node in row["nodes"]})
+    if open_nodes:
+        rows.append(("UNKNOWN", open_nodes, "no answer to what is required"))
+    if not rows:
+        return ""
+    lines = ["", "Findings by cause", "%-8s %5s  %-32s %s" % ("LEVEL", "NODES", "CAUSE", "WHERE")]
+    for level, nodes, cause in rows[:MOST_FINDINGS]:
+        head = "%-8s %5d  %s " % (level, len(nodes), cause + " " * (32 - columns(cause)))
+        lines.append(_cut(head + _names(nodes, 3), width))
+    if len(rows) > MOST_FINDINGS:
+        lines.append("and %s in the report" % plural(len(rows) - MOST_FINDINGS, "more cause"))
+    return "\n".join(lines) + "\n"
+
+
+def _cut(line, width):
+    if columns(line) <= width:
+        return line.rstrip()
+    while columns(line) > width - 3:
+        line = line[:-1]
+    return line.rstrip() + "..."
