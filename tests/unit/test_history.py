@@ -191,6 +191,18 @@ class TestBoth:
         judged = runs.through(tmp_path, location, "b", 2, nodes)
         assert [f["evidence"]["changes"][0]["then"] for f in runs.findings(judged, "changed-since-accepted")] == ["n0", "n1"]
 
+    def test_equal_nodes_of_one_chassis_without_accelerators_are_told_apart_by_their_names(self, location, tmp_path):
+        nodes = {"n0": runs.node("S0"), "n1": runs.node("S0")}
+        for sections in nodes.values():
+            del sections["accelerators.nvidia"]
+            sections["pci"] = synthetic.pci([])
+        variables = {name: {"accelerator_expected_count": 0} for name in nodes}
+        runs.through(tmp_path, location, "a", 1, nodes, policies=variables)
+        assert len(runs.rows(location, "SELECT 1 FROM history_machines")) == 2
+        nodes["n2"] = nodes.pop("n1")
+        judged = runs.through(tmp_path, location, "b", 2, nodes, policies={"n0": variables["n0"], "n2": variables["n1"]})
+        assert [(f["node"], f["evidence"]["changes"][0]["then"]) for f in runs.findings(judged, "changed-since-accepted")] == [("n2", "n1")]
+
     def test_what_changed_since_is_one_finding(self, location, tmp_path):
         nodes = fleet(3, None)
         runs.through(tmp_path, location, "a", 1, nodes)

@@ -22,8 +22,8 @@ def tokens(parts):
     return sorted(found)
 
 
-def find(session, node, serial, parts):
-    """id of the machine, None when it was never stored."""
+def find(session, node, serial, parts, roster=()):
+    """id of the machine, None when it was never stored. roster: names in use, which no other machine was renamed from."""
     given = tokens(parts)
     held = _holders(session, given)
     if serial:
@@ -34,8 +34,8 @@ def find(session, node, serial, parts):
         for ident, name in sorted(listed):
             if name == node:
                 return ident  # every card was replaced, or none can be told
-        for ident, _name in sorted(listed):
-            if not given or not _has_cards(session, ident):
+        for ident, name in sorted(listed):
+            if name not in roster and (not given or not _has_cards(session, ident)):
                 return ident
     for ident, number in sorted(held.items(), key=lambda item: (-item[1], item[0])):
         row = session.row("SELECT system_serial FROM history_machines WHERE id = :id", id=ident)
@@ -69,9 +69,9 @@ def _has_cards(session, ident):
     return session.row("SELECT 1 FROM history_identifiers WHERE machine_id = :id LIMIT 1", id=ident) is not None
 
 
-def keep(session, node, serial, parts, seen_at):
+def keep(session, node, serial, parts, seen_at, roster=()):
     """id of the machine, made or brought up to date."""
-    ident = find(session, node, serial, parts)
+    ident = find(session, node, serial, parts, roster)
     if ident is None:
         given = tokens(parts)
         words = [node, serial or "", *("%s %s" % one for one in given)]

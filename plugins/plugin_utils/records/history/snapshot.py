@@ -74,7 +74,7 @@ def _known(session, run, node, policies):
     nature = cohorts.nature(view)
     view.release()
     if held or serial:
-        return machines.find(session, node, serial, held), nature
+        return machines.find(session, node, serial, held, run.roster), nature
     return machines.named(session, node), nature
 
 

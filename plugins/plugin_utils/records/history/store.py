@@ -25,7 +25,7 @@ def put(session, run, judgement, nodes):
         [dict(judgement, counts=dumps(judgement["counts"]), establishes=int(judgement["establishes"]), newest=0)],
     )
     for document in nodes:
-        _put_node(session, judgement, document)
+        _put_node(session, judgement, document, run["roster"] or ())
     # Of several judgements of one run the last one speaks, of those that establish anything.
     session.run("UPDATE history_judgements SET newest = 0 WHERE run_id = :run", run=judgement["run_id"])
     session.run(
@@ -55,11 +55,11 @@ def agree(there, document):
         raise HistoryError(str(error)) from None
 
 
-def _put_node(session, judgement, document):
+def _put_node(session, judgement, document, roster):
     node = document["node"]
     at = judgement["judged_at"]
     held = [parts.Part(*one) for one in document["parts"]]
-    machine = machines.keep(session, node, document["system_serial"], held, at) if held or document["system_serial"] else None
+    machine = machines.keep(session, node, document["system_serial"], held, at, roster) if held or document["system_serial"] else None
     machine = machine or machines.named(session, node) or machines.keep(session, node, None, [], at)
     key = {"judgement_id": judgement["id"], "node": node, "machine_id": machine}
     text = dumps(document["prints"])
