@@ -168,6 +168,7 @@ PROFILES = """\
 ON = {"mig": "Enabled", "mig_devices": "".join(nvidia_samples.MIG_DEVICE.format(index=n, instance=n + 7) for n in range(3))}
 EMPTY = {"mig": "Enabled", "mig_devices": "None"}
 THEAD_ON = thead_samples.log([0], MIG_Mode={"Current": "Enabled", "Pending": "Enabled"})
+THEAD_LISTED = "PPU 0: PPU-ZW810E (UUID: PPU-00000000-aaaa-bbbb-cccc-00000000d1ce)\n"
 PARTITIONED = ["sidecar-visibility visibility ok declared", "co-tenancy partitioned ok declared"]
 UNKNOWN_PARTITIONS = [row.replace("ok", "unavailable", 1) for row in PARTITIONED]
 NO_ID = "the accelerator tells no id that names it alone"
@@ -194,6 +195,18 @@ CASES = {
     "NVIDIA whose profiles are refused": (
         lambda: nine.nvidia(1, [EMPTY], {"rc": 3, "stderr": "Insufficient Permissions"}), [driver("nvidia", "unavailable"), *UNKNOWN_PARTITIONS],
         "profiles: nvidia-smi mig -lgip: exit 3 (Insufficient Permissions)",
+    ),
+    "NVIDIA whose instances are not told": (
+        lambda: nine.nvidia(1, [{"mig": "Enabled", "mig_devices": "N/A"}], PROFILES), [driver("nvidia", "unavailable"), *PARTITIONED],
+        "live instances: mig_devices: N/A",
+    ),
+    "NVIDIA whose instances are not told, no profile": (
+        lambda: nine.nvidia(1, [{"mig": "Enabled", "mig_devices": "N/A"}], "No MIG-enabled devices found.\n"),
+        [driver("nvidia", "unavailable"), *UNKNOWN_PARTITIONS], "live instances: mig_devices: N/A",
+    ),
+    "T-Head whose instances are not told": (
+        lambda: nine.thead(1, PROFILES, **{"-q": THEAD_ON, "-L": {"rc": 9, "stderr": "denied"}, "": {"rc": 9, "stderr": "denied"}}),
+        [driver("thead", "unavailable"), *PARTITIONED], "live instances: neither ppu-smi -L nor its table told the MIG devices",
     ),
     "NVIDIA without a UUID": (lambda: nine.nvidia(1, [{"uuid": "N/A"}]), [driver("nvidia", "unavailable"), *REFUSED], NO_ID),
     "NVIDIA without a memory size": (lambda: nine.nvidia(1, [{"memory": "N/A"}]), [driver("nvidia", "not-declared"), *REFUSED], "MIG is off"),
@@ -238,7 +251,7 @@ CASES = {
     "Moore Threads without a UUID": (lambda: nine.mthreads(1, **{"GPU UUID": "N/A"}), REFUSED, "no grant: " + NO_ID),
     "T-Head without its node": (lambda: nine.lose(nine.thead(1), "/dev/alixpu_ppu0"), [driver("thead", "not-declared"), *REFUSED], "MIG is off"),
     "T-Head whose profiles are refused": (
-        lambda: nine.thead(1, {"rc": 2, "stderr": "unknown"}, **{"-q": THEAD_ON}), [driver("thead", "unavailable"), *UNKNOWN_PARTITIONS],
+        lambda: nine.thead(1, {"rc": 2, "stderr": "unknown"}, **{"-q": THEAD_ON, "-L": THEAD_LISTED}), [driver("thead", "unavailable"), *UNKNOWN_PARTITIONS],
         "profiles: ppu-smi mig -lgip: exit 2 (unknown)",
     ),
 }  # fmt: skip

@@ -15,6 +15,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.
     UNKNOWN,
     UNKNOWN_PARTITIONS,
     children,
+    extra,
     identifier,
     label,
     partition,
@@ -32,6 +33,12 @@ def mode(device):
     if is_not_applicable(group) or is_not_applicable(enabled):
         return None
     return enabled if isinstance(enabled, bool) else why(enabled) or "MIG mode: not told"
+
+
+def not_listed(device):
+    """Why it is not known which instances live on the card, or ""."""
+    found = extra(device, "mig_instances")
+    return "" if found is None else why(found)
 
 
 def profiles(machine, tools):
@@ -72,6 +79,8 @@ def capability(machine, device, tools, slices):
     if offered is None:
         return UNKNOWN_PARTITIONS, reason
     count = len(offered.get(device.get("index"), ()))
+    if not count and not_listed(device):
+        return UNKNOWN_PARTITIONS, "live instances: %s" % not_listed(device)
     return (PARTITIONED, count) if count else (NONE, "MIG is on and no profile is on offer")
 
 
@@ -84,6 +93,8 @@ def row(machine, device, tools):
         reason = "the accelerator tells no id that names it alone"
     elif on is not None and not isinstance(on, bool):
         reason = "MIG mode: %s" % on
+    elif on and not_listed(device):
+        reason = "live instances: %s" % not_listed(device)
     elif offered is None:
         reason = "profiles: %s" % failed
     elif not count and live:

@@ -263,6 +263,8 @@ def _device(index, raw, links, machine, branch):
     if isinstance(names, list):
         told["extra"]["process_names"] = program_names(names)
     told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value) and not key.startswith("total_")}
+    if raw.get("mig_failed") and told["partition"].get("enabled") is True:
+        told["extra"]["mig_instances"] = unknown(raw["mig_failed"])  # none among the devices is not none on the card
     return report.device(ident, index, told.pop("name"), **told)
 
 
@@ -280,8 +282,9 @@ def _from_nvml(host, sources):
         for gpu in gpus:
             if "handle" in gpu:
                 gpu["handle"] = why(_error(gpu["handle"], "device handle")) if isinstance(gpu["handle"], dict) else str(gpu["handle"])
-            if not isinstance(gpu.get("mig"), list) or not all(isinstance(part, dict) for part in gpu["mig"]):
-                gpu["mig"] = []
+            parts = gpu.get("mig", [])
+            if not isinstance(parts, list) or not all(isinstance(part, dict) for part in parts):
+                gpu["mig"], gpu["mig_failed"] = [], why(_error(parts if isinstance(parts, dict) else {}, "MIG devices"))
         return gpus, system, None
     kind = smi.BY_CODE.get(str(told.get("error")), smi.OTHER)
     said = "%s (error %s)" % (told.get("said") or "answer not understood", told.get("error"))

@@ -154,6 +154,9 @@ def _cards(log, said):
         raw = pick(flat, smi.SPEC)
         raw.setdefault("identity.pci", flat["id"] or None)
         raw.update(reasons=flat["reasons"], names=flat.get("names"), mig=[pick(part, smi.MIG_SPEC) for part in flat["mig"]])
+        listed = flat.get("mig_devices", "")
+        if not flat["mig"] and listed.strip().lower() not in ("", "none"):
+            raw["mig_failed"] = "mig_devices: %s" % listed.strip()[:80]
         if "index" in flat:
             raw["index"] = flat["index"]
         if "hami-core" in said.lower():

@@ -184,7 +184,9 @@ def _fabric(nvml, handle, out):
 def _partitions(nvml, handle):
     parts = []
     most = nvml.device("MaxMigDeviceCount", handle)
-    for index in range(0 if _failed(most) else most):
+    if _failed(most):
+        return most
+    for index in range(most):
         part = nvml.device("MigDeviceHandleByIndex", handle, index)
         if not _failed(part):
             told = {"index": index, "name": nvml.device("Name", part), "uuid": nvml.device("UUID", part)}

@@ -328,6 +328,8 @@ class Reading:
                     "clique_id": text("fabric/cliqueid", "CliqueId"), "cluster_uuid": text("fabric/clusteruuid", "ClusterUUID")},
             processes=self._processes(card, index),
         )  # fmt: skip
+        if package["partition"]["enabled"] is True and not self.table["cards"] and index not in [one["index"] for one in self.listed]:
+            package["extra"]["mig_instances"] = unknown("neither ppu-smi -L nor its table told the MIG devices")
         return [package, *self._instances(package, index)]
 
     def _processes(self, card, index):
