@@ -137,7 +137,8 @@ def live(tmp_path_factory):
     lab = nodelab.Lab(folder / "state")
     try:
         lab.up(["nine", "sick"], profiles={"nine": profile, "sick": profile})
-        hosts = {"nine": {}, "sick": {"ansible_python_interpreter": "/usr/local/bin/faulty-python", "accelerator_deadline": DEADLINE}}
+        # The deadline of the one that hangs alone: the others have all the time that a slow machine needs.
+        hosts = {"nine": {}, "sick": {"ansible_python_interpreter": "/usr/local/bin/faulty-python", "metax_deadline": DEADLINE}}
         inventory = plays.write_inventory(folder / "inventory.json", {"accelerator_nodes": {"hosts": hosts, "vars": lab.variables()}})
         run = plays.play("preflight", run_root=folder / "runs", inventory=inventory, variables={"accelerator_record": True})
         yield run, lab, plays.play("preflight", run_root=folder / "replayed", inventory=of_recording(folder, path))
@@ -172,7 +173,7 @@ def test_one_that_hangs_and_one_that_crashes_leave_the_others_as_they_are(live):
         if name not in ("metax", "thead"):
             assert sick["accelerators." + name]["data"]["devices"] == fit["accelerators." + name]["data"]["devices"]
             assert "allocation." + name in sick
-            assert sick["accelerators." + name]["finished"] < sick["accelerators.metax"]["finished"], "the others are filed before it is given up"
+            assert sick["accelerators." + name]["started"] < sick["accelerators.metax"]["finished"], "none waits until it is given up"
     assert not {"allocation.metax", "allocation.thead"} & set(sick), "what did not answer is asked no more"
     assert "Traceback" not in run.output
 

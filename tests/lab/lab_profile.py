@@ -43,6 +43,11 @@ def _real(path: str, links: dict[str, str]) -> str:
 
 def _place(folder: Path, path: str) -> Path | None:
     top, _slash, rest = path.lstrip("/").partition("/")
+    if top not in ("proc", "sys"):  # a directory laid over a link of the base, such as /lib, would hide all that is behind it
+        path = os.path.realpath(posixpath.dirname(path)).rstrip("/") + "/" + posixpath.basename(path)
+        top, _slash, rest = path.lstrip("/").partition("/")
+        if os.path.islink(path) and not rest:
+            return None
     if top == "proc":
         return folder / "proc" / rest if os.path.isfile(path) and not rest.startswith(("self", "driver")) else None
     if top == "sys":

@@ -21,7 +21,9 @@ mkdir -p "$root"/{proc,sys,dev,run,tmp,root/.ssh,etc/ssh}
 mount -t proc proc "$root/proc"
 # An overlay over procfs is refused by the kernel: files that exist there are covered one by one.
 if [ -d profile/proc ]; then
-  (cd profile/proc && find . -type f) | while read -r file; do mount --bind "$node/layers/profile/proc/$file" "$root/proc/$file"; done
+  (cd profile/proc && find . -type f) | while read -r file; do
+    [ ! -e "$root/proc/$file" ] || mount --bind "$node/layers/profile/proc/$file" "$root/proc/$file" # a network namespace has fewer of them
+  done
 fi
 
 mount -t sysfs sysfs sysfs
