@@ -32,7 +32,9 @@ FAIL = "echo 'permission denied' >&2; exit 1"
 
 
 @pytest.fixture
-def node(tmp_path):
+def node(tmp_path, monkeypatch):
+    monkeypatch.setattr(sweep, "_PAUSE", 0.0)
+
     class Node:
         here = tmp_path
 
@@ -110,6 +112,27 @@ def test_a_removal_that_fails_counts_on_any(node, resolved):
     made = node.sweep(resolved)
     assert made["errors"] == ["docker: exit 1: permission denied"] and made["removed"] == []
     assert [one["outcome"] for one in node.hand.journal if one["kind"] == "stale"] == [hold.LEFT]
+
+
+ENDING = """if [ -e {here}/gone ]; then exit 0; fi; echo a1; echo b2"""
+REFUSED = "echo 'removal of container a1 is already in progress' >&2; : > {here}/gone; exit 1"
+
+
+def test_a_container_that_goes_by_itself_while_it_is_removed_is_no_failure(node):
+    node.client("docker", ENDING.format(here=node.here), REFUSED.format(here=node.here))
+    made = node.sweep(DOCKER)
+    assert made["errors"] == [] and made["removed"] == [{"cli": "docker", "ids": ["a1", "b2"]}]
+    assert [one["outcome"] for one in node.hand.journal if one["kind"] == "stale"] == [hold.REMOVED] and len(node.calls()) == 3
+
+
+def test_of_two_the_one_that_stays_is_removed_again(node):
+    node.client(
+        "docker",
+        f"case $(/bin/cat {node.here}/n 2>/dev/null) in 2) ;; 1) echo b2 ;; *) echo a1; echo b2 ;; esac",
+        f"if [ -e {node.here}/n ]; then echo 2 > {node.here}/n; else echo 1 > {node.here}/n; exit 1; fi",
+    )
+    made = node.sweep(DOCKER)
+    assert made["errors"] == [] and node.calls()[1::2] == ["docker rm -f a1 b2", "docker rm -f b2"]
 
 
 def test_rows_are_one_for_each_accelerator(node):

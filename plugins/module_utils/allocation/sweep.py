@@ -13,6 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.con
 CAPABILITY = "stale-container-sweep"
 SWEPT = ("docker", "nerdctl")  # ctr starts no probe, so has none
 _SECONDS = 30
+_TURNS, _PAUSE = 6, 0.5
 
 
 def engines(host, resolved):
@@ -41,6 +42,21 @@ def _failed(command):
     return "exit %s%s" % (command.rc, ": " + told if told else "") if command.rc else ""
 
 
+def _remove(hand, engine, ids, remove):
+    """Why one stays, or "". A container with --rm that is just ending is refused and goes all the same: what counts is whether one is left."""
+    command = remove(commands.removal(engine, ids))
+    for _turn in range(_TURNS):
+        if command.status != answers.OK or not command.rc or hand.withheld:
+            break
+        listed = hand.host.run(commands.listing(engine), _SECONDS)
+        ids = [one for one in listed.stdout.split() if one in ids]
+        if not _failed(listed) and not ids:
+            return ""
+        hand.pause(_PAUSE)
+        command = hand.host.run(commands.removal(engine, ids), _SECONDS) if ids else command
+    return _failed(command)
+
+
 def sweep(hand, resolved):
     """{removed: [{cli, ids}], errors: [what makes this run's results unsafe], unlisted: [engines this run does not drive]}."""
     made = {"removed": [], "errors": [], "unlisted": []}
@@ -55,7 +71,7 @@ def sweep(hand, resolved):
         ids = listed.stdout.split()
         if not ids:
             continue
-        why = _failed(hand.start(commands.removal(engine, ids), "stale", _SECONDS))
+        why = _remove(hand, engine, ids, lambda argv: hand.start(argv, "stale", _SECONDS))
         if why and not hand.withheld:
             made["errors"].append("%s: %s" % (engine["cli"], why))
         elif not why:
@@ -81,6 +97,6 @@ def settled(hand, resolved):
         listed = hand.host.run(commands.listing(engine), _SECONDS)
         why, ids = _failed(listed), listed.stdout.split()
         if not why and ids:
-            again, why = True, _failed(hand.host.run(commands.removal(engine, ids), _SECONDS))
+            again, why = True, _remove(hand, engine, ids, lambda argv: hand.host.run(argv, _SECONDS))
     hand.settle("container", hold.LEFT if why else hold.REMOVED, why or ("removed by force" if again else ""))
     return why

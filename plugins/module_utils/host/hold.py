@@ -107,6 +107,9 @@ class _Intending:
     def end_strays(self, clients, word):
         """None is looked for."""
 
+    def pause(self, seconds):
+        """Nothing is waited for."""
+
     def footprint(self):
         """What a section shows of it."""
         return {"lock": dict(self.lock), "writes": [dict(entry) for entry in self.journal]}
@@ -432,6 +435,9 @@ class _Holding(_Intending):
         for command in told if hasattr(self.host, "keep") else ():
             self.host.keep(command, command.argv)
         return [self._ended(entry, command) for entry, command in zip(entries, told)]
+
+    def pause(self, seconds):
+        time.sleep(max(0.0, min(seconds, self._live.remaining())))
 
     @staticmethod
     def _ended(entry, command):
