@@ -15,19 +15,27 @@ import json
 import marshal
 import os
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities, pairs, shown
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import acceptance_record, baseline, json_text, regular_file, verdict, workers
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, shown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import (
+    acceptance_record,
+    baseline,
+    comparing,
+    folded,
+    json_text,
+    regular_file,
+    verdict,
+    workers,
+)
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, RULES, Outcome
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView, clean
 
 SCHEMA = "fleetproof.accelerator/fleet/v1"
 LARGEST_SECTION = 32 * 2**20  # bytes; a section is some ten KiB
 WORTH_FORKING = 64  # nodes
 COLLECTED = 16  # nodes after which what is left of their reports is collected
-_INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 
 
 def fold(run_path, profile=None, policies=None, processes=None):
@@ -127,10 +135,12 @@ def _node(run, node, plan, records, past=None):
     view.release()
     # Healthy nodes say the same: as bytes it is told apart at once, and unpacked once for all of them.
     said = marshal.dumps(([judged.counts[name] for name in profile.asked], judged.gaps), 0)
+    prints, own = folded.packed(judged.prints)
     return (
         said,
         judged.findings,
-        judged.prints,
+        prints,
+        own,
         facts,
         devices,
         nature,
@@ -146,46 +156,13 @@ def _append(records, node, text):
         file.write(text.encode("utf-8", "backslashreplace"))
 
 
-class _Folded:
-    """What is kept of a node."""
-
-    __slots__ = ("answered", "counts", "devices", "facts", "findings", "finished", "gaps", "nature", "node", "present", "prints")
-
-    def __init__(self, node, profile, answer, shared, unpacked):
-        said, self.findings, prints, facts, devices, nature, self.finished, self.present, self.answered = answer
-        self.node = node
-        key = (id(profile), said)
-        if key not in unpacked:
-            tallies, gaps = marshal.loads(said)
-            counts = {name: shared(tuple(tally)) for name, tally in zip(profile.asked, tallies, strict=True)}
-            unpacked[key] = counts, [tuple(shared(part) for part in gap) for gap in gaps]
-        counts, gaps = unpacked[key]
-        self.counts, self.gaps = dict(counts), list(gaps)  # what compares nodes adds to them
-        self.prints = {
-            shared(name): (said, value) if value.__class__ is bytes else shared((shared(said), shared(value))) for name, (said, value) in prints.items()
-        }
-        self.facts = {shared(key): shared(value) for key, value in facts.items()}
-        self.devices = [{shared(key): shared(value) for key, value in device.items()} for device in devices]
-        self.nature = cohorts.Nature(*nature)
-
-
-def _sharing():
-    """Equal texts and numbers of a fleet are kept once."""
-    seen = {}
-
-    def shared(value):
-        return seen.setdefault(value, value) if value.__class__ is str or value.__class__ is tuple else value
-
-    return shared
-
-
 # -- the fleet ------------------------------------------------------------------------------------------------------
 
 
 def _fold(run, roster, plans, profile, judgement, processes):
     records = judgement.path / "records"
-    shared, unpacked = _sharing(), {}
-    folded = {}
+    shared, unpacked = folded.sharing(), {}
+    nodes = {}
     past = baseline.load(run.path)
 
     done = itertools.count(1)
@@ -199,14 +176,14 @@ def _fold(run, roster, plans, profile, judgement, processes):
     answers = workers.ordered(roster, judged, processes)
     pages = None
     for node, answer in zip(roster, answers, strict=True):
-        folded[node] = _Folded(node, plans[node][1], answer, shared, unpacked)
+        nodes[node] = folded.Folded(node, plans[node][1], answer, shared, unpacked)
         pages = pages or renderers()
     pages = pages or renderers()
-    formed, alone = cohorts.form({node: f.nature for node, f in folded.items()})
-    matrices = _compare_all(run, folded, plans)
-    listed = _compare(formed, alone, folded, plans)
-    measured = shown.series(folded, formed, lambda node: plans[node][0].params(shown.RULE))
-    fleet, results = _document(run, roster, folded, plans, profile, judgement.number, formed, alone, listed)
+    formed, alone = cohorts.form({node: f.nature for node, f in nodes.items()})
+    matrices = comparing.whole_run(run.path, nodes, plans)
+    listed = comparing.cohorts_of(formed, alone, nodes, plans)
+    measured = shown.series(nodes, formed, lambda node: plans[node][0].params(shown.RULE))
+    fleet, results = _document(run, roster, nodes, plans, profile, judgement.number, formed, alone, listed)
     fleet.update(measurements=measured, matrices=matrices)
 
     def page(name, render):
@@ -225,100 +202,7 @@ def _fold(run, roster, plans, profile, judgement, processes):
     return fleet
 
 
-def _compare_all(run, folded, plans):
-    """Ask the rules of the whole run; what they compare is let go of. Returns the matrices that reports show."""
-    matrices = []
-    for name in sorted({name for one in folded.values() for name in one.prints if RULES[name].scope == "fleet"}):
-        prints = {node: one.prints.pop(name) for node, one in folded.items() if name in one.prints}
-        if RULES[name].compare == "pairs":
-            given, params = pairs.load(run.path), {node: plans[node][0].params(name) for node in prints}
-            outcomes = pairs.compare(prints, given, params)
-            matrices = shown.matrices(given[0], next(iter(params.values())))
-        else:
-            facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
-            outcomes = identities.compare(RULES[name], prints, facts, devices)
-        for node, outcome in outcomes:
-            _take(folded[node], RULES[name], plans[node][0], outcome)
-    return matrices
-
-
-def _compare(formed, alone, folded, plans):
-    """Ask the rules of cohorts; their outcomes join those of the nodes. Returns the cohorts as the report lists them."""
-    listed = []
-    for cohort in formed:
-        odd = set()
-        found_on, majority = {}, {}
-        asked_here = sorted({name for node in cohort.nodes for name in folded[node].prints})
-        for name in asked_here:
-            rule = RULES[name]
-            if rule.compare == "together":
-                continue
-            asked = [node for node in cohort.nodes if name in folded[node].prints]
-            part = cohort._replace(nodes=tuple(asked))
-            params = {node: plans[node][0].params(name) for node in asked}
-            for node, outcome in cohorts.compare(rule, part, {n: folded[n].prints[name] for n in asked}, params):
-                _take(folded[node], rule, plans[node][0], outcome)
-                if outcome.outcome == "found":
-                    found_on.setdefault(name, set()).add(node)
-                    if outcome.expected["value"] != "one value":
-                        odd.add(node)
-                        if outcome.subject is None:
-                            majority.setdefault(name, set()).add(node)
-        for name, causes in cohorts.same_nodes(found_on).items():
-            for node in found_on[name]:
-                _blame(folded[node], (name,), causes)
-        for name in asked_here:
-            if RULES[name].compare == "together":
-                _together(RULES[name], cohort, folded, plans, majority)
-        listed.append({"name": cohort.name, "nodes": list(cohort.nodes), "why": cohort.why, "odd": sorted(odd)})
-    for node, reason in alone.items():
-        for name, (said, value) in folded[node].prints.items():
-            outcome = Outcome("not_applicable", reason) if said == "value" else Outcome(said, value)
-            _take(folded[node], RULES[name], plans[node][0], outcome)
-    return listed
-
-
-def _blame(one, names, causes):
-    """Name further causes of the findings of some rules."""
-    for finding in one.findings:
-        if finding["rule"] in names:
-            finding["caused_by"].extend(c for c in causes if c not in finding["caused_by"])
-
-
-def _together(rule, cohort, folded, plans, majority):
-    """Differences that always come together are one finding, and the cause of each of them."""
-    explained = set()
-    asked = [node for node in cohort.nodes if rule.id in folded[node].prints]
-    if not asked:
-        return
-    titles = {name: RULES[name].title for name in majority}
-    for nodes, names in cohorts.together(majority, plans[asked[0]][0].params(rule.id).fewest):
-        told = {f["level"] for node in nodes for f in folded[node].findings if f["rule"] in names}
-        outcome = cohorts.one_cause(nodes, names, titles, max(told, key=LEVELS.index))
-        for node in sorted(nodes & set(asked)):
-            explained.add(node)
-            _blame(folded[node], names, [rule.id])
-            _take(folded[node], rule, plans[node][0], outcome)
-    for node in asked:
-        said, value = folded[node].prints[rule.id]
-        if node not in explained:
-            alone = len(cohort.nodes) == 1
-            settled = Outcome("not_applicable", "alone in its cohort: nothing to compare with") if alone else Outcome("passed")
-            _take(folded[node], rule, plans[node][0], settled if said == "value" else Outcome(said, value))
-
-
-def _take(one, rule, rules, outcome):
-    tally = list(one.counts[rule.id])
-    tally[_INDEX[outcome.outcome]] += 1
-    one.counts[rule.id] = tuple(tally)
-    if outcome.outcome == "found":
-        one.findings.append(engine.finding(rule, rules, one.node, outcome.subject or ("node", one.node), outcome))
-        engine.explain(one.findings)
-    elif outcome.outcome != "passed":
-        one.gaps.append((rule.id, outcome.outcome, outcome.reason, 1))
-
-
-def _document(run, roster, folded, plans, profile, number, formed, alone, cohort_list):
+def _document(run, roster, nodes, plans, profile, number, formed, alone, cohort_list):
     summaries = verdict.Summaries()
     cohort_of = {node: cohort.name for cohort in formed for node in cohort.nodes}
     verdicts, findings, coverage, results = [], [], [], []
@@ -327,7 +211,7 @@ def _document(run, roster, folded, plans, profile, number, formed, alone, cohort
     present = answered = 0
     judged_at = ""
     for node in roster:
-        one = folded.pop(node)
+        one = nodes.pop(node)
         rules, asked = plans[node]
         one.findings.sort(key=verdict.order)
         one.gaps.sort()
