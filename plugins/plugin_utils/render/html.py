@@ -160,6 +160,7 @@ def render(fleet):
         unproven=w.unproven(fleet),
         columns=parts.columns,
         nodes=nodes,
+        shared=parts.shared,
         large=len(nodes) > LARGE,
         place_id=place_id,
         silent=_silent(verdicts),

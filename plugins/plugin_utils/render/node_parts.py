@@ -10,6 +10,7 @@ template, and what nodes share (the fold shares equal rule summaries) is made on
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import words as w
 from markupsafe import Markup, escape
@@ -50,6 +51,7 @@ FACT_NAMES = {"os": "OS", "bios": "BIOS", "bmc": "BMC", "cpu": "CPU", "memory_mi
 # Cells that stand out unless they say one of these.
 GOOD = {"health": ("ok", ""), "ecc_uncorrected": ("0", "")}
 _MISSING = {"unknown": "m", "not_applicable": "n"}
+SHARED = 4  # nodes of which the rest is told in one place
 _LOUD = ("fail", "need", "warn", "unknown", "info")
 # How near two devices are, of the beginning of what a matrix says: over links of their own, one switch, several, a host bridge, another socket.
 _NEAR = {"NV": "p4", "XG": "p4", "HC": "p4", "ML": "p4", "MX": "p4", "MT": "p4", "PI": "p3", "PX": "p2", "PH": "p1", "NO": "p1", "SY": "p0", "X": "self"}
@@ -171,15 +173,15 @@ class _Rules:
         self.reasons = {w.words(entry.get("reason")) for entry in rules.values()} - {""}
         self.found = [rule for rule in sorted(rules) if rules[rule].get("outcome") == "found"]
         self.needed = {rule for rule in rules if w.rule_state(rules[rule]) == "need"}
-        self.open = _by_reason(rules, ("unknown", "not_run"))
+        rows = _by_reason(rules, ("unknown", "not_run"))
+        self.open = Markup("".join(map(_row, [row for row in rows if row[0] == "need"])))
         passed = sum(1 for entry in rules.values() if entry.get("outcome") == "passed")
         self.passed = "%d of %s passed." % (passed, w.plural(len(rules), "rule"))
+        self.rest = _folded("Optional checks without an answer: %s", "reason", list(map(_row, [row for row in rows if row[0] != "need"])))
         beside = _by_reason(rules, ("not_applicable",))
         told = ["<li>%s: %s" % (markup(reason) or "no reason given", ", ".join(map(markup, names))) for _state, reason, names in beside]
-        self.beside = "".join(told)
-        if beside:
-            said = "%s not applicable" % w.plural(sum(len(names) for _state, _reason, names in beside), "rule")
-            self.beside = '<details class="soft"><summary>%s</summary><ul>%s</ul></details>' % (said, self.beside)
+        self.rest += _folded("Rules that do not apply: %s", "reason", told)
+        self.anchor = ""  # of the place where it is told for all nodes that have it
         worst = {}
         for rule in sorted(rules):
             state = w.rule_state(rules[rule])
@@ -200,6 +202,20 @@ class _Rules:
         self.cells = "".join(cells)
 
 
+def rules_named(rules):
+    """Rule names as links to what the page says of them."""
+    return ", ".join('<a href="#%s"><code>%s</code></a>' % (w.anchor("rule", rule), markup(rule)) for rule in rules)
+
+
+def _row(row):
+    state, reason, rules = row
+    return '<li><span class="chip %s">%s</span> %s %s' % (state, w.STATE_WORDS[state], markup(reason), rules_named(rules))
+
+
+def _folded(title, noun, items):
+    return '<details><summary>%s</summary><ul class="plain">%s</ul></details>' % (title % w.plural(len(items), noun), "".join(items)) if items else ""
+
+
 class Parts:
     """Makes the parts of every node of a fleet. targets: (rule, state) -> anchor of its findings."""
 
@@ -208,6 +224,8 @@ class Parts:
         self._rules, self._facts, self._layers, self._matrices = {}, {}, {}, {}
         catalogue = fleet.get("rule_catalogue") or {}
         summaries = {id(verdict.get("rules")): verdict.get("rules") or {} for verdict in fleet.get("verdicts") or []}
+        self._shared_by = Counter(id(verdict.get("rules") or {}) for verdict in fleet.get("verdicts") or [])
+        self.shared = []  # (anchor, number of nodes, what they have in common)
         names = {rule for rules in summaries.values() for rule in rules} | set(catalogue)
         self.column_of = {rule: category(rule, catalogue.get(rule) or {}) for rule in sorted(names)}
         # A kind of check that arises on no node has no column: the overview names the layers not asked.
@@ -241,7 +259,15 @@ class Parts:
         rules = verdict.get("rules") or {}
         made = self._rules.get(id(rules))
         if made is None:
-            made = self._rules[id(rules)] = (_Rules(rules, self), rules)
+            summary = _Rules(rules, self)
+            made = self._rules[id(rules)] = (summary, rules)
+            if summary.rest and self._shared_by[id(rules)] >= SHARED:
+                summary.anchor = "alike-%d" % (1 + len(self.shared))
+                self.shared.append((summary.anchor, self._shared_by[id(rules)], Markup(summary.rest)))
+                summary.rest = '<p><a href="#%s">Optional checks without an answer, and rules that do not apply: as on %s</a></p>' % (
+                    summary.anchor,
+                    w.plural(self._shared_by[id(rules)], "node"),
+                )
         return made
 
     def _layers_text(self, verdict):
@@ -276,10 +302,11 @@ class Parts:
             "findings": sorted((_finding(finding, name) for finding in findings), key=lambda item: bool(item["causes"])),
             "rules": " ".join(sorted({w.words(rule) for rule in listed} | summary.needed)),
             # A rule found without a finding of its own still says so.
-            "bare": [(w.rule_state(rules[rule]), w.words(rules[rule].get("reason")), [rule]) for rule in summary.found if rule not in listed],
-            "open": [row for row in summary.open if row[0] == "need"],
-            "optional": [row for row in summary.open if row[0] != "need"],
-            "tail": Markup('<p class="soft">%s %s.</p>%s' % (summary.passed, self._layers_text(verdict), summary.beside)),
+            "bare": Markup(
+                "".join(_row((w.rule_state(rules[rule]), w.words(rules[rule].get("reason")), [rule])) for rule in summary.found if rule not in listed)
+            ),
+            "open": summary.open,
+            "tail": Markup('<p class="soft">%s %s.</p>%s' % (summary.passed, self._layers_text(verdict), summary.rest)),
         }
 
 
