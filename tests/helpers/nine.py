@@ -28,6 +28,7 @@ DEVICES = "/sys/bus/pci/devices"
 ROOT = "/srv/slicing"
 KFD = "/sys/class/kfd/kfd/topology/nodes"
 GEN4, GEN5 = "16.0 GT/s PCIe", "32.0 GT/s PCIe"
+VENDORS = ("/usr/local/Ascend", "/usr/local/cuda", "/usr/local/neuware", "/usr/local/musa", "/opt/rocm", "/opt/dtk", "/opt/maca")
 MOVED = 0xC0  # Moore Threads' sample buses are those of Iluvatar
 
 
@@ -267,7 +268,7 @@ def _machine(node):
     """The recording of a demo node without its accelerators."""
     base = demo.document("gpu-h01")
     mine = ("/sys/bus/pci", "/sys/devices/pci", "/sys/module", "/sys/class/infiniband", "/dev", "/proc/driver")
-    base["files"] = {path: entry for path, entry in base["files"].items() if not path.startswith(mine)}
+    base["files"] = {path: entry for path, entry in base["files"].items() if not path.startswith((*mine, *VENDORS))}
     base["commands"] = [entry for entry in base["commands"] if entry["argv"][0] not in ("nvidia-smi", "journalctl")]
     log = next(entry for entry in demo.document("gpu-h02")["commands"] if entry["argv"][0] == "journalctl")
     base["commands"].append(dict(log, stdout="[    1.000000] gpu-h02 kernel: Linux version 6.8.0-88-generic\n"))
@@ -304,6 +305,9 @@ def recording(*parts, node="nine"):
     files["/dev/dri"] = {"dir": sorted(name.partition("/")[2] for name in dev if name.startswith("dri/"))}
     files["/dev/shm"] = {"dir": []}
     config_space.whole(files)
+    for place in VENDORS:
+        if not any(path.startswith(place + "/") for path in files):
+            files[place] = {"absent": True}
     for place in ("/usr", "/etc", "/proc", "/opt", "/usr/local", ROOT):
         files.setdefault(place, {"exists": True, "type": "directory"})
     files.update({"/dev/" + name: {"device": "char", "major": 195, "minor": 0, "mode": "0666"} for name in dev})

@@ -51,6 +51,7 @@ def judged(kubelet=None, variables=None, numa=2, count=8, threads=64):
     """{rule: "passed" | "found warn" | "unknown: reason" | …}."""
     sections = synthetic.healthy(count)
     sections["host"]["cpu"].update(numa_nodes=numa, threads=threads)
+    del sections["kubelet"]
     if kubelet is not None:
         sections["kubelet"] = kubelet
     view = engine.NodeView("a", synthetic.envelopes(sections), policy.parse(variables or {}))
@@ -215,6 +216,7 @@ def test_a_hostile_section_raises_nothing(junk):
 def test_a_node_with_no_kubelet_is_not_sick_and_one_of_which_that_is_not_known_is_not_accepted():
     def told(kubelet):
         sections = synthetic.healthy()
+        del sections["kubelet"]
         sections.update({} if kubelet is None else {"kubelet": kubelet})
         one = engine.judge("a", synthetic.envelopes(sections), policy.parse({}), PROFILE)
         reasons = verdict.decide(PROFILE, verdict.layers(PROFILE, one.counts), one.findings, one.gaps)[1]

@@ -39,7 +39,7 @@ def sections(recorded, **options):
 
 def test_a_recording_that_holds_nothing_of_it_is_unknown_throughout_and_fits_the_schema():
     read = sections({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z"}, kv_cache_path="/data")
-    assert sorted(read) == ["hardware", "kernel", "services", "settings", "storage"]
+    assert sorted(read) == ["hardware", "kernel", "network_devices", "services", "settings", "software", "storage"]
     assert demo.misfits(read) == []
     for section, keys in (("hardware", ("memory_modules", "memory_errors", "tpm", "sensors")), ("storage", ("disks", "health", "mounts", "kv_cache"))):
         assert all("unknown" in read[section][key] for key in keys)

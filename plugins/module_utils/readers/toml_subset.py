@@ -11,7 +11,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.tom
 
 DEEPEST = 40
 _SPACE = re.compile(r"[ \t]*")
-_GAP = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_GAP = re.compile(r"(?:[ \t\n]|#[^\x00-\x08\n-\x1f\x7f]*)*")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _BASIC = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\.)*)"')
 _LITERAL = re.compile(r"'([^'\x00-\x08\x0a-\x1f\x7f]*)'")

@@ -37,7 +37,7 @@ def _gaps(made, subjects):
 
 
 def _level(hop):
-    kinds = {end.get("kind") for end in hop.ends}
+    kinds = {str(end.get("kind")) for end in hop.ends}
     return "fail" if paths.ACCELERATOR in kinds else "warn" if paths.RDMA in kinds else "info"
 
 
@@ -56,7 +56,7 @@ def _narrowed(made, key, hops):
         most, now = made.capable(hop, key % "max"), made.number(hop.lower, key % "current")
         if most is None or now is None:
             continue
-        kind = hop.own.get("kind") if hop.own else "port"
+        kind = str(hop.own.get("kind")) if hop.own else "port"
         alike.setdefault((kind, most), {}).setdefault(_device(hop.lower), now)
         if now < most:
             low.append((hop, kind, now, most))
