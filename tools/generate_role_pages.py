@@ -12,28 +12,40 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
-_MARKUP = re.compile(r"\b[OVCMP]\(([^)]*)\)")
+_MARKUP = re.compile(r"\b(?:[OVCM]\(([^)]*)\)|P\(([^)#]*)[^)]*\))")
 
 
 def text(value):
     sentences = value if isinstance(value, list) else [value]
-    return _MARKUP.sub(r"`\1`", " ".join(str(s) for s in sentences)).replace("|", "\\|")
+    return _MARKUP.sub(lambda found: "`%s`" % (found.group(1) or found.group(2)), " ".join(str(s) for s in sentences)).replace("|", "\\|")
 
 
-def page(role):
-    spec = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]["main"]
-    lines = [f"# Role {role.name}", "", *(text(sentence) for sentence in spec["description"]), ""]
-    lines += ["| Variable | Type | Default | Meaning |", "|---|---|---|---|"]
+def table(spec):
+    lines = ["| Variable | Type | Default | Meaning |", "|---|---|---|---|"]
     for name, option in spec.get("options", {}).items():
         default = option.get("default", "")
         default = str(default).lower() if isinstance(default, bool) else default
         shown = "required" if option.get("required") else f"`{default}`" if default != "" else ""
         lines.append(f"| `{name}` | {option['type']} | {shown} | {text(option['description'])} |")
+    return lines
+
+
+def page(role):
+    specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
+    spec = specs.pop("main")
+    lines = [f"# Role {role.name}", "", *(text(sentence) for sentence in spec["description"]), "", *table(spec)]
     lines += [
         "", "The playbooks of the collection set these from the `accelerator_*` variables of the inventory (docs/usage.md).", "",
         "```yaml", "- name: An example", "  hosts: accelerator_nodes", "  gather_facts: false", "  tasks:", f"    - name: Use the role {role.name}",
         "      ansible.builtin.import_role:", f"        name: fleetproof.accelerator.{role.name}", "```", "",
     ]  # fmt: skip
+    for entry, other in specs.items():
+        lines += [f"## Entry point {entry}", "", *(text(sentence) for sentence in other["description"]), "", *table(other), ""]
+        lines += [
+            "```yaml", "- name: An example without a run directory", "  hosts: accelerator_nodes", "  gather_facts: false", "  tasks:",
+            f"    - name: Use the role {role.name}", "      ansible.builtin.import_role:", f"        name: fleetproof.accelerator.{role.name}",
+            f"        tasks_from: {entry}", "```", "",
+        ]  # fmt: skip
     return "\n".join(lines)
 
 

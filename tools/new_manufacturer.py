@@ -30,6 +30,7 @@ FILES = {
     "reader.py.in": (LICENSE, "plugins/module_utils/manufacturers/@NAME@.py"),
     "module.py.in": ("#!/usr/bin/python\n" + LICENSE, "plugins/modules/@NAME@_info.py"),
     "role_tasks.yml.in": ("", "roles/@NAME@/tasks/main.yml"),
+    "role_health.yml.in": ("", "roles/@NAME@/tasks/health.yml"),
     "role_defaults.yml.in": ("", "roles/@NAME@/defaults/main.yml"),
     "role_meta.yml.in": ("", "roles/@NAME@/meta/argument_specs.yml"),
     "test.py.in": (LICENSE, "tests/unit/test_@NAME@.py"),

@@ -151,7 +151,7 @@ def test_a_toy_in_the_verdict(filled, tmp_path):
         (["Acme"], "NAME: found 'Acme', allowed: 2 to 20 lower-case letters and digits"),
         (["../acme"], "NAME: found '../acme'"),
         (["class"], "NAME: found 'class', allowed: no word of Python"),
-        (["host"], "NAME: found 'host', allowed: a name that nothing else has: roles/host/tasks/main.yml"),
+        (["host"], "NAME: found 'host', allowed: a name that nothing else has: plugins/modules/host_info.py"),
         (["registry"], "NAME: found 'registry', allowed: a name that nothing else has"),
         (["acme", "--vendor", "10de"], "VENDOR: 10de is that of nvidia"),
         (["acme", "--vendor", "XYZ"], "VENDOR: found 'XYZ', allowed: four lower-case hexadecimal digits"),

@@ -14,7 +14,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules imp
 
 ROLES = Path(__file__).resolve().parents[3] / "roles"
 _PLAIN = {"name", "register", "tags", "timeout", "when"}  # keywords of a task that are understood here
-_PARTS = {"defaults/main.yml", "meta/argument_specs.yml", "tasks/main.yml", "README.md"}
+_PARTS = {"defaults/main.yml", "meta/argument_specs.yml", "tasks/main.yml", "tasks/health.yml", "README.md"}
 
 
 class Step(NamedTuple):
