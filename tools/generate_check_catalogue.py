@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, policy, profiles
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, LAYERS, RULES
 
 TARGET = pathlib.Path(__file__).resolve().parent.parent / "docs" / "checks.md"
 SCOPES = {
@@ -60,6 +60,38 @@ A layer that a profile speaks of and that no rule of it establishes leaves the n
 """
 
 
+# Subject -> the files of its rules.
+SUBJECTS = {
+    "what is there": "detection",
+    "health of accelerators": "devices health_makers",
+    "memory of accelerators": "memory health_memory",
+    "clocks, power and modes of accelerators": "health_clocks health_modes",
+    "links between accelerators": "health_links bus",
+    "PCI Express and NUMA": "pcie topology",
+    "kernel log": "kernel",
+    "driver, kernel and settings of the host": "settings host",
+    "hardware of the host": "hardware",
+    "services and processes of the host": "services",
+    "storage of the host": "storage",
+    "versions": "versions",
+    "nodes compared": "consistency fingerprint history",
+    "measurements": "measurements",
+    "the run itself": "intents footprint",
+    "kubelet": "kubelet",
+    "container runtime": "container_runtime container_devices",
+    "CDI": "cdi",
+    "rows of an allocation": "rows",
+}
+_FILES = {name: subject for subject, names in SUBJECTS.items() for name in names.split()}
+OTHERS = "others"
+
+
+def part_of(rule):
+    if rule.scope in COMPARED and rule.compare != "measurements":
+        return "nodes compared"
+    return _FILES.get(rule.check.__module__.rpartition(".")[2], OTHERS)
+
+
 def cell(value):
     return str(value).replace("|", "\\|").replace("\n", " ")
 
@@ -89,7 +121,7 @@ def described(rule, shipped):
     reads = ", ".join("`%s`" % name for name in rule.reads) or "every section"
     text = "**%s.** Level %s; asked of %s; %s. Reads %s." % (rule.title, rule.level, SCOPES[rule.scope], ", ".join(asked) or "in no profile", reads)
     if rule.follows:
-        text += " Explained by %s of the same subject." % ", ".join("`%s`" % name for name in rule.follows)
+        text += " A finding stands under one of %s about the same thing." % ", ".join("`%s`" % name for name in rule.follows)
     return ["", "### %s" % rule.id, "", "%s *What to do:* %s" % (text, rule.remedy), *parameters(rule)]
 
 
@@ -110,11 +142,15 @@ def document():
     lines.append(CUSTOM.rstrip("\n"))
     for number, title in LAYERS.items():
         rules = [rule for _name, rule in sorted(RULES.items()) if rule.layer == number]
-        lines += ["", "## Layer %d: %s" % (number, title)]
         if not rules:
-            lines += ["", "No rule yet."]
-        for rule in rules:
-            lines += described(rule, shipped)
+            lines += ["", "## Layer %d: %s" % (number, title), "", "No rule yet."]
+        parts = {subject: [rule for rule in rules if part_of(rule) == subject] for subject in (*SUBJECTS, OTHERS)}
+        parts = {subject: members for subject, members in parts.items() if members}
+        for subject, members in parts.items():
+            lines += ["", "## Layer %d: %s%s" % (number, title, ", %s" % subject if len(parts) > 1 else ""), ""]
+            lines += ["| Check | Level | |", "|---|---|---|", *("| [%s](#%s) | %s | %s |" % (r.id, r.id, r.level, cell(r.title)) for r in members)]
+            for rule in members:
+                lines += described(rule, shipped)
     return "\n".join(lines) + "\n"
 
 
