@@ -14,6 +14,7 @@ import sys
 import driver_shims
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import ascend_share, ask
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import effects, hold
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
 from driver_shims import until
 
@@ -129,8 +130,6 @@ def test_the_module_and_the_hand_are_killed(driver, tmp_path):
 
 
 def test_a_tool_that_hangs_is_ended_and_the_mode_put_back(driver, tmp_path, monkeypatch):
-    from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import effects
-
     monkeypatch.setattr(effects, "_ON_SECONDS", 1)
     notes = tmp_path / "notes"
     driver.behavior("after_on", "trap '' TERM; while :; do sleep 1; done")
@@ -157,3 +156,59 @@ def test_no_descriptor_of_the_module_is_held(driver, tmp_path):
     driver.behavior("go", "")
     asker.communicate()
     assert driver.state("0.0") == "False" and not notes.exists()
+
+
+def at(driver, tmp_path):
+    """Asks as the module does: with the lock of the node."""
+    host = LiveHost(path=driver.path)
+    options = {"devices": [driver_shims.npu(0)], "detection": {"state": "ok"}, "allow_driver_writes": True}
+    try:
+        return ask.collect(host, ascend_share, options, str(tmp_path / "notes"), str(tmp_path / "node"))
+    finally:
+        host.close()
+
+
+def test_while_probes_run_no_driver_is_asked(driver, tmp_path):
+    probing = hold.hold(LiveHost(), root=str(tmp_path / "node"), operator_lock="")
+    assert probing.take() == hold.TAKEN and probing.write(str(tmp_path / "node/preflight-x/file"), "of the probe") == ""
+    section = at(driver, tmp_path)
+    assert section["checks"][0]["detail"] == f"off, not asked: another run holds {tmp_path}/node/lock" and driver.calls("set") == []
+    assert (tmp_path / "node/preflight-x/file").read_text() == "of the probe"
+    probing.end()
+    assert at(driver, tmp_path)["checks"][0]["detail"].startswith("was off, the driver accepted on")
+
+
+def test_what_a_killed_probe_left_is_not_the_askers_to_clean(driver, tmp_path):
+    (tmp_path / "node/preflight-x").mkdir(parents=True)
+    assert at(driver, tmp_path)["asked"] == ["ascend:0"] and sorted(os.listdir(tmp_path / "node")) == ["lock", "preflight-x"]
+
+
+def test_the_node_stays_locked_until_the_mode_is_back(driver, tmp_path):
+    driver.behavior("after_on", "while [ ! -f $D/go ]; do sleep 0.02; done")
+    code = ASK.replace("sys.argv[2])", "sys.argv[2], sys.argv[4])")
+    argv = [sys.executable, "-c", code, driver.path, str(tmp_path / "notes"), json.dumps([driver_shims.npu(0)]), str(tmp_path / "node")]
+    asker = subprocess.Popen(argv, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, start_new_session=True)
+    assert until(lambda: driver.state("0.0") == "True")
+    os.kill(asker.pid, signal.SIGKILL)
+    asker.wait()
+    probing = hold.hold(LiveHost(), root=str(tmp_path / "node"), operator_lock="")
+    assert probing.take() == hold.CONTENDED
+    driver.behavior("go", "")
+    assert until(lambda: probing.take() == hold.TAKEN) and driver.state("0.0") == "False"
+    probing.end()
+
+
+def test_below_a_root_that_is_no_host_no_driver_is_asked(driver, tmp_path):
+    """What is mounted is not the machine: a lock there would hold against nobody, and the driver is the machine's all the same."""
+    for names, why in ((["etc"], "no proc in it"), (["etc", "proc", "usr"], "")):
+        for name in names:
+            (tmp_path / "root" / name).mkdir(parents=True, exist_ok=True)
+        host = LiveHost(root=str(tmp_path / "root"))
+        assert why in effects.effects(host, "", str(tmp_path / "notes")).withheld and bool(why) == bool(effects.effects(host).withheld)
+        host.close()
+
+
+def test_what_a_wrong_root_withholds_is_no_change(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr(ask, "effects", lambda host, _withheld, *more: effects.effects(host, "host root /mnt: no proc in it", *more))
+    section = at(driver, tmp_path)
+    assert section["checks"][0]["detail"] == "off, not asked: host root /mnt: no proc in it" and section["changed"] is False and driver.calls("set") == []

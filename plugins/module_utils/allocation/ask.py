@@ -19,6 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.cloc
 STATE = {ABSENT: NOT_DECLARED, FAILED: UNAVAILABLE}
 WITHHELD = "asking is a write, and accelerator_allow_driver_writes is not set"
 CHECK = "asking is a write, and this is check mode"
+ROOT, OPERATOR_LOCK = "/var/lib/fleetproof/accelerator", "/var/lib/gpustack/operator/preflight/lock"  # host/hold.py
 
 
 class _Asking:
@@ -96,10 +97,10 @@ class _Asking:
 
 
 def answer(host, driver, options):
-    return {"slicing.%s" % driver.MANUFACTURER: collect(host, driver, options)}
+    return {"slicing.%s" % driver.MANUFACTURER: collect(host, driver, options, root=ROOT, operator_lock=OPERATOR_LOCK)}
 
 
-def collect(host, driver, options, directory=DIRECTORY):
+def collect(host, driver, options, directory=DIRECTORY, root="", operator_lock=""):
     """options of the module: devices and detection as <manufacturer>_info found them, allow_driver_writes, check_mode."""
     section = {
         "manufacturer": driver.MANUFACTURER, "timestamp": utc(host.now()), "checks": [], "asked": [], "would_ask": [], "left_on": [], "changed": False,
@@ -115,13 +116,13 @@ def collect(host, driver, options, directory=DIRECTORY):
         told.append("no driver was asked: %s" % ("the accelerators were not detected" if state == "unavailable" else "there is no accelerator"))
         units = []
     withheld = CHECK if options.get("check_mode") else "" if options.get("allow_driver_writes") else WITHHELD
-    hand = effects(host, withheld, directory)
+    hand = effects(host, withheld, directory, root, operator_lock)
     asking = _Asking(host, driver, hand, directory)
     _ask_all(asking, units, left, hand.withheld)
     told += ["note without its card: %s" % note["path"] for key, note in left.items() if key not in {unit.key for unit in units}]
     section.update(checks=asking.rows, asked=asking.asked, would_ask=hand.intended, left_on=asking.left_on, note="; ".join(told), sources=asking.sources)
     section["left_over"] = left_over(host, driver.MANUFACTURER, directory)
-    section["changed"] = bool(asking.asked or (hand.intended and options.get("allow_driver_writes")))
+    section["changed"] = bool(asking.asked or (hand.intended and withheld == CHECK and options.get("allow_driver_writes")))
     return section
 
 

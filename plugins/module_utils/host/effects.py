@@ -5,6 +5,7 @@
 
 A process of its own does both, in a session of its own and with none of our descriptors: whoever ends this module between the two, the mode is put
 back. Before it asks it leaves a note in DIRECTORY, and takes it away once the mode is back; a note that is found is a mode left on (notes.py).
+The lock of the node (hold.py) is held meanwhile, by that process too: no probe starts on a card whose mode is about to change.
 """
 
 from __future__ import annotations
@@ -40,10 +41,19 @@ class Switched:
         self.status, self.reason, self.on, self.off = status, reason, on, list(off)
 
 
-def effects(host, withheld="", directory=DIRECTORY):
-    """The hand of a host. withheld: why it must not change anything, such as check mode; what it would have done is then in intended."""
+def effects(host, withheld="", directory=DIRECTORY, root="", operator_lock=""):
+    """The hand of a host. withheld: why it must not change anything, such as check mode; what it would have done is then in intended.
+
+    root: below which the lock of the node lies; "" takes none.
+    """
     inner = getattr(host, "_inner", host)
-    return _Live(host, inner, withheld, directory) if isinstance(inner, LiveHost) else _Replay(host)
+    if not isinstance(inner, LiveHost):
+        return _Replay(host)
+    if not withheld and inner._root != "/":
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
+
+        withheld = hold.host_root_trouble(host, inner._root)
+    return _Live(host, inner, withheld, directory, (root, operator_lock))
 
 
 def _never_started(command):
@@ -88,14 +98,26 @@ class _Replay:
 
 
 class _Live:
-    def __init__(self, host, live, withheld, directory):
+    def __init__(self, host, live, withheld, directory, lock):
         self.host, self.withheld, self.intended = host, withheld, []
-        self._live = live
+        self._live, self._lock, self._node = live, lock, None
         self._parent, self._name = os.path.split(directory)
         self._above = self._directory = None
 
     def begin(self):
-        """Takes the directory and holds it against every other run. "" or why not."""
+        """Takes the lock of the node and the directory, and holds both against every other run. "" or why not."""
+        return self._take_node() or self._begin()
+
+    def _take_node(self):
+        root, operator_lock = self._lock
+        if not root:
+            return ""
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
+
+        self._node = hold.hold(self.host, "", root, operator_lock)
+        return "" if self._node.take(clean=False) == hold.TAKEN else self._node.lock["reason"]
+
+    def _begin(self):
         above = self.host.stat(self._parent)  # through the door first: a dead file system holds its helper, not us
         if not above.ok:
             return above.reason
@@ -139,6 +161,8 @@ class _Live:
             if fd is not None:
                 os.close(fd)
         self._directory = self._above = None
+        if self._node is not None:
+            self._node.let_go()
 
     def keep(self, key, note):
         """Leaves a note of a mode that is on. Why not, or nothing."""
@@ -193,17 +217,18 @@ class _Live:
         return Switched(ASKED, "", commands[0], commands[1:])
 
     def _be_the_hand(self, ours, seconds, request):
-        """The forked half: no descriptor but the pipe and the directory, whose lock it holds to its end. Never returns."""
+        """The forked half: no descriptor but the pipe, the directory and the locks, which it holds to its end. Never returns."""
         try:
             os.setsid()
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM):
                 signal.signal(number, signal.SIG_IGN)
-            ours, directory = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in (ours, self._directory))
+            locks = self._node.locks if self._node is not None else []
+            ours, directory, *locks = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 16) for fd in (ours, self._directory, *locks))
             null = os.open("/dev/null", os.O_RDWR)
             for fd in (0, 1, 2):
                 os.dup2(null, fd)
-            low, high = sorted((ours, directory))
-            for first, last in ((3, low), (low + 1, high), (high + 1, 4096)):
+            kept = sorted((ours, directory, *locks))
+            for first, last in zip([3, *(fd + 1 for fd in kept)], [*kept, 4096]):
                 os.closerange(first, last)
             os.chdir("/")
             live = self._live

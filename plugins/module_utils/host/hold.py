@@ -132,21 +132,21 @@ class _Holding(_Intending):
     def __init__(self, host, live, root, operator_lock):
         super().__init__(host, "", root)
         self._live, self._operator_lock = live, operator_lock
-        self._fd, self._locks, self._mine = None, [], {}
+        self._fd, self.locks, self._mine = None, [], {}
 
     # -- the lock
 
-    def take(self, patience=0):
-        """TAKEN, CONTENDED by another run for so many seconds, or UNLOCKABLE for another reason; lock says which and why."""
+    def take(self, patience=0, clean=True):
+        """TAKEN, CONTENDED by another run for so many seconds, or UNLOCKABLE for another reason; lock says which and why. clean: what lies beside it."""
         until = time.monotonic() + min(patience, self._live.remaining())
         while True:
-            state = self._try()
+            state = self._try(clean)
             if state != CONTENDED or time.monotonic() >= until:
                 return state
             self.withheld = ""
             time.sleep(0.5)
 
-    def _try(self):
+    def _try(self, clean):
         parent, above = self._existing(self.root)
         if not above.ok:
             return self._locked(UNLOCKABLE, "%s: %s" % (parent, above.reason))
@@ -158,14 +158,15 @@ class _Holding(_Intending):
             self._flock(os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=self._fd))
             self._take_operator_lock()
         except BlockingIOError:
-            return self._locked(CONTENDED, "another run holds %s" % (self._operator_lock if self._locks else self.lock["path"]))
+            return self._locked(CONTENDED, "another run holds %s" % (self._operator_lock if self.locks else self.lock["path"]))
         except Outside:
             return self._locked(UNLOCKABLE, "%s: outside the root" % self.root)
         except OSError as error:
             return self._locked(UNLOCKABLE, "%s: %s" % (self.lock["path"], error.strerror))
         self._note("lock", self.lock["path"], KEPT, "an empty file; the kernel lets go of it with the process")
         self.lock.update(state=TAKEN, reason="")
-        self._clean_stale()
+        if clean:
+            self._clean_stale()
         return TAKEN
 
     def _existing(self, path):
@@ -178,7 +179,7 @@ class _Holding(_Intending):
 
     def _locked(self, state, reason):
         self.lock.update(state=state, reason=reason)
-        self._let_go()
+        self.let_go()
         self.withheld = reason
         return state
 
@@ -188,7 +189,7 @@ class _Holding(_Intending):
         except OSError:
             os.close(fd)
             raise
-        self._locks.append(fd)
+        self.locks.append(fd)
 
     def _take_operator_lock(self):
         if not self.host.exists(self._operator_lock).value:
@@ -202,11 +203,11 @@ class _Holding(_Intending):
             os.close(place)
         self._flock(fd)
 
-    def _let_go(self):
-        for fd in (*self._locks, self._fd):
+    def let_go(self):
+        for fd in (*self.locks, self._fd):
             if fd is not None:
                 os.close(fd)
-        self._locks, self._fd = [], None
+        self.locks, self._fd = [], None
 
     # -- files
 
@@ -487,7 +488,7 @@ class _Holding(_Intending):
                 if entry["kind"] == "library" and entry["outcome"] == OPEN:
                     entry.update(outcome=LEFT, detail="; ".join(left)) if left else entry.update(outcome=REMOVED)
         finally:
-            self._let_go()
+            self.let_go()
             self.withheld = "the run has ended"
 
 
