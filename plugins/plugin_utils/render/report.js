@@ -22,25 +22,40 @@
     if (event.target.open && event.target.classList.contains("node")) { unfold(event.target); }
   }, true);
 
+
+
   if (table) {
     var body = table.tBodies[0];
     var heads = table.tHead.rows[0].cells;
     var rows = null;
+    var order = null;
+    /* A table of thousands of rows takes a browser seconds to lay out: the others are shown on request. */
+    var most = Number(table.getAttribute("data-most"));
     var complete = function () {
       if (rows) { return; }
       var held = document.getElementById("grid-rest");
       if (held) {
         var all = document.createDocumentFragment();
-        each(parsed(held).querySelectorAll("tbody > tr"), function (row) { all.appendChild(document.adoptNode(row)); });
+        each(parsed(held).querySelectorAll("tbody > tr"), function (row) {
+          row.hidden = true;
+          all.appendChild(document.adoptNode(row));
+        });
         body.appendChild(all);
         held.parentNode.removeChild(held);
       }
       rows = Array.prototype.slice.call(body.rows);
+      order = rows.map(function (row, place) { return place; });
+      say(rows.length);
     };
     var key = function (row, column) {
       var cell = row.cells[column];
       var rank = worst.indexOf(cell.className);
       return rank >= 0 ? rank : cell.textContent;
+    };
+    var say = function (shown) {
+      var text = shown === rows.length ? "" : shown + " of " + rows.length + " nodes match";
+      said.textContent = shown <= most ? text : (text || shown + " nodes") + ", the first " + most + " have a row here";
+      more.hidden = shown <= most;
     };
     each(heads, function (head, column) {
       var button = document.createElement("button");
@@ -54,13 +69,15 @@
         each(heads, function (other) { other.removeAttribute("aria-sort"); });
         head.setAttribute("aria-sort", down ? "descending" : "ascending");
         var compare = new Intl.Collator("en", {numeric: true}).compare;
-        var keyed = rows.map(function (row, place) { return [key(row, column), place, row]; });
+        var keyed = rows.map(function (row, place) { return [key(row, column), place]; });
         keyed.sort(function (a, b) {
           var order = typeof a[0] === "number" && typeof b[0] === "number" ? a[0] - b[0] : compare(String(a[0]), String(b[0]));
           return (down ? -order : order) || a[1] - b[1];
         });
+        order = keyed.map(function (item) { return item[1]; });
         var all = document.createDocumentFragment();
-        keyed.forEach(function (item) { all.appendChild(item[2]); });
+        order.forEach(function (place) { all.appendChild(rows[place]); });
+        filter();
         body.appendChild(all);
       });
     });
@@ -72,6 +89,7 @@
     var details = document.querySelectorAll("details.node");
     var cards = document.querySelectorAll("#wrong .finding");
     var boxes = tools.querySelectorAll("input[type=checkbox]");
+    var more = document.getElementById("grid-more");
     var words = null;
     var links = null;
     /* Once, when first asked: the row and all that the node's detail says. */
@@ -91,22 +109,28 @@
       var names = {};
       var shown = 0;
       each(boxes, function (box) { verdicts[box.value] = box.checked; });
-      rows.forEach(function (row, place) {
+      order.forEach(function (place) {
+        var row = rows[place];
         var keep = verdicts[row.cells[1].className] !== false && wanted.every(function (word) { return words[place].indexOf(word) >= 0; });
         keep = keep && (!cohort || row.cells[row.cells.length - 1].textContent.trim() === cohort.trim());
         keep = keep && (!rule || (" " + (row.getAttribute("data-r") || "") + " ").indexOf(" " + rule + " ") >= 0);
-        row.hidden = details[place].hidden = !keep;
         if (keep) {
           names[row.cells[0].firstChild.getAttribute("href")] = true;
           shown += 1;
         }
+        row.hidden = !keep || shown > most;
+        details[place].hidden = !keep;
       });
       /* A finding stays while one of its nodes does. */
       each(cards, function (card, place) {
         card.hidden = shown !== rows.length && !links[place].some(function (link) { return names[link]; });
       });
-      said.textContent = shown === rows.length ? "" : shown + " of " + rows.length + " nodes shown";
+      say(shown);
     };
+    more.addEventListener("click", function () {
+      most = Infinity;
+      filter();
+    });
     tools.hidden = false;
     text.addEventListener("input", filter);
     each(chosen, function (box) { if (box) { box.addEventListener("change", filter); } });
