@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import software as reader
+
 ABSENT = {"absent": True}
 KINDS = {
     "mlx5": {"driver": "mlx5_core", "pci": ("15b3", "1021"), "type": "MT4129", "board": "MT_0000000838", "firmware": "28.43.2026"},
@@ -131,10 +133,19 @@ def frame(switch, port):
     return len(body).to_bytes(8, "little") + body
 
 
+def places():
+    """Every path that may be asked about software."""
+    for places in reader.RUNTIMES.values():
+        yield from (place.format(machine="x86_64") for place, _form in places)
+    for name, directories in (*reader.LIBRARIES.values(), *reader.TOOLKITS.values()):
+        yield from ("%s/%s" % (directory.format(machine="x86_64"), name) for directory in directories)
+    yield from (*reader.INSTALLED.values(), *reader.ENVIRONMENT, *reader.SHARED, reader.DOCKER, reader.STORAGE, reader.CONTAINERD)
+
+
 def software():
     """Files of a node with CUDA, NCCL and Docker; every other place is empty."""
     library = "/usr/lib/x86_64-linux-gnu/"
-    return {
+    return dict.fromkeys(places(), ABSENT) | {
         "/usr/local/cuda/version.json": '{"cuda" : {"name" : "CUDA SDK", "version" : "12.9.20250603"}, "nccl": {"version": "9"}}',
         library + "libnccl.so.2": {"link": "libnccl.so.2.27.3"},
         library + "libibverbs.so.1": {"link": "libibverbs.so.1.14.50.0"},

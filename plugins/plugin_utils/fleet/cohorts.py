@@ -19,6 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 
 COHORT = "fleet cohort"
 SHOWN = 6  # nodes and groups named in one sentence
+SETS = ("set", "majority", "by_name")  # values of several lines; majority: no finding without one; by_name: only names that nodes share
 
 
 class Nature(NamedTuple):
@@ -158,12 +159,12 @@ def compare(rule, cohort, prints, params):
         return results + [(node, unknown("no other node of the cohort told its value")) for node in values]
     if rule.compare == "number":
         return results + _numbers(rule, values, params)
-    return results + _texts(rule, values)
+    return results + (_by_name(rule, values) if rule.compare == "by_name" else _texts(rule, values))
 
 
 def _against_golden(rule, value, right):
     """A value that the site gives wins over what the majority has."""
-    right = ["\n".join(sorted(map(str, right)))] if rule.compare == "set" else [str(one) for one in right]
+    right = ["\n".join(sorted(map(str, right)))] if rule.compare in SETS else [str(one) for one in right]
     if value in right:
         return Outcome("passed")
     summary = "Not the %s: %s, where the site's policy has %s" % (_lower(rule.title), _cut(value), _cut(" or ".join(right)))
@@ -176,7 +177,7 @@ def _lower(title):
 
 def _differs(rule, value, usual):
     """What is odd in words: of a set only the members that differ."""
-    if rule.compare != "set":
+    if rule.compare not in SETS:
         return _cut(value)
     own, theirs = set(value.split("\n")), set(usual.split("\n"))
     parts = [("lacks " + _some(theirs - own)) if theirs - own else "", ("has besides " + _some(own - theirs)) if own - theirs else ""]
@@ -204,15 +205,42 @@ def _texts(rule, values):
                 if value == usual:
                     results.append((node, Outcome("passed")))
                 else:
-                    there = "others" if rule.compare == "set" else _cut(usual)
+                    there = "others" if rule.compare in SETS else _cut(usual)
                     summary = "Not the %s: %s, where %d of %d nodes have %s" % (title, _differs(rule, value, usual), len(most), len(values), there)
                     results.append((node, found(clean(summary), value, expectation(usual, "", COHORT))))
         return results
+    if rule.compare == "majority":
+        return [(node, not_applicable("no value that most nodes of the cohort have: %d values on %d nodes" % (len(groups), len(values)))) for node in values]
     # No majority: none can be called odd. Everyone is told which groups there are, no one fails for it alone.
     told = "; ".join("%s on %s" % (_cut(value), _names(nodes)) for value, nodes in ranked[:SHOWN])
     summary = "The cohort is split, not the %s: %s" % (title, told)
     level = "warn" if rule.level == "fail" else None
     return [(node, found(summary, str(values[node]), expectation("one value", "", COHORT), level=level)) for node in sorted(values)]
+
+
+def _by_name(rule, values):
+    """Of each name that several nodes have, the value that most of these have. A name that a node lacks is no difference."""
+    told, odd = {}, {}
+    for node in sorted(values):
+        for line in values[node].split("\n"):
+            name, _blank, value = line.rpartition(" ")
+            if name:
+                told.setdefault(name, {}).setdefault(value, []).append(node)
+    for name, groups in sorted(told.items()):
+        if len(groups) > 1:
+            usual, most = max(sorted(groups.items()), key=lambda item: len(item[1]))
+            if len(most) * 2 > sum(map(len, groups.values())):
+                for value, nodes in groups.items():
+                    for node in nodes if value != usual else ():
+                        odd.setdefault(node, []).append((name, value, usual))
+    results = [(node, Outcome("passed")) for node in values if node not in odd]
+    for node in sorted(odd):
+        name, value, usual = odd[node][0]
+        more = " and %d more" % (len(odd[node]) - 1) if len(odd[node]) > 1 else ""
+        summary = "Not the %s: %s is %s, where most nodes that have it have %s%s" % (_lower(rule.title), _cut(name), _cut(value), _cut(usual), more)
+        observed, right = ("\n".join("%s %s" % (one[0], one[at]) for one in odd[node]) for at in (1, 2))
+        results.append((node, found(clean(summary, 500), observed, expectation(right, "", COHORT))))
+    return results
 
 
 def _numbers(rule, values, params):
@@ -241,11 +269,12 @@ def _names(nodes):
 
 
 def together(found_on, fewest):
-    """[(nodes, rules)]: rules whose odd nodes are exactly the same, at least so many. found_on: rule -> nodes."""
+    """[(nodes, rules)]: rules whose odd nodes are exactly the same, at least so many, and not all the consequence of one of them. found_on: rule -> nodes."""
     groups = {}
     for name in sorted(found_on):
         groups.setdefault(frozenset(found_on[name]), []).append(name)
-    return [(nodes, names) for nodes, names in sorted(groups.items(), key=lambda item: sorted(item[0])) if len(names) >= fewest]
+    ranked = sorted(groups.items(), key=lambda item: sorted(item[0]))
+    return [(nodes, names) for nodes, names in ranked if len(names) >= fewest and len([n for n in names if not set(RULES[n].follows) & set(names)]) != 1]
 
 
 def one_cause(nodes, names, titles, level):
