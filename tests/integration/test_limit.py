@@ -77,3 +77,12 @@ def test_one_recording_of_several_is_read_again_as_the_summary_says(place, tmp_p
     one = plays.play("replay", "--limit", "localhost,b", run_root=tmp_path, variables=recordings)
     assert one.code == 0, one.output
     assert one.verdicts() == {"a": "incomplete", "b": "accepted"}
+
+
+@pytest.mark.parametrize("playbook", ["preflight", "replay", "fold", "judge"])
+def test_a_tag_that_leaves_all_reading_out_is_no_success(place, tmp_path, playbook):
+    """Tags pick what is read, never whether it is judged."""
+    root = tmp_path if playbook in ("preflight", "replay") else place / "runs"
+    variables = {"recordings": str(place / "one")} if playbook == "replay" else {}
+    run = plays.play(playbook, "--tags", "no-such-tag", run_root=root, inventory=place / "hosts.yml", variables=variables)
+    assert run.code == 2 and run.verdicts()["b"] == "incomplete", run.output
