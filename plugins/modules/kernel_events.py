@@ -21,8 +21,8 @@ notes:
 options:
   since:
     description:
-      - The cursor of an earlier answer, RV(sections.kernel.cursor). Only what the kernel said after it is read.
-      - A machine that was started since, or whose log no longer has that line, is read from its boot; RV(sections.kernel.since) says which it was.
+      - The cursor of an earlier answer, C(sections.kernel.cursor). Only what the kernel said after it is read.
+      - A machine that was started since, or whose log no longer has that line, is read from its boot; C(sections.kernel.since) says which it was.
     type: str
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes

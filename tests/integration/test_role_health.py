@@ -32,7 +32,12 @@ def test_a_play_of_a_users_own(tmp_path):
     part = nine.nvidia(2, cards=[{}, {"pending": "Yes"}])
     recording = plays.write_inventory(tmp_path / "a.json", nine.recording(part, node="a"))
     (tmp_path / "play.yml").write_text(PLAY, encoding="utf-8")
-    told = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "nvidia_recording": str(recording), "told": str(tmp_path / "told.json")}
+    told = {
+        "ansible_connection": "local",
+        "ansible_python_interpreter": sys.executable,
+        "nvidia_recording": str(recording),
+        "told": str(tmp_path / "told.json"),
+    }
     argv = [str(Path(sys.executable).parent / "ansible-playbook"), "-i", "a,", "-e", json.dumps(told), str(tmp_path / "play.yml")]
     env = dict(os.environ, ANSIBLE_CONFIG=str(plays.ROOT / "ansible.cfg"), ANSIBLE_NOCOLOR="1")
     done = subprocess.run(argv, cwd=plays.ROOT, env=env, capture_output=True, text=True, timeout=plays.LIMIT, check=False)

@@ -116,7 +116,7 @@ def test_higher_latency_is_slow():
 
 
 def test_effects_of_ends_are_taken_apart():
-    overall, sources, targets = statistics.effects([c for c in matrix(rails=1, slow=lambda s, t: (0.9 if s[0] == "a" else 1) * (0.8 if t[0] == "e" else 1))])
+    overall, sources, targets = statistics.effects(list(matrix(rails=1, slow=lambda s, t: (0.9 if s[0] == "a" else 1) * (0.8 if t[0] == "e" else 1))))
     assert overall == pytest.approx(48, rel=0.02)
     assert sources[("a", "r0")] == pytest.approx(0.9, abs=0.02) and targets[("e", "r0")] == pytest.approx(0.8, abs=0.02)
     assert all(abs(v - 1) < 0.02 for k, v in sources.items() if k != ("a", "r0"))
