@@ -22,8 +22,6 @@
     if (event.target.open && event.target.classList.contains("node")) { unfold(event.target); }
   }, true);
 
-
-
   if (table) {
     var body = table.tBodies[0];
     var heads = table.tHead.rows[0].cells;
