@@ -118,6 +118,15 @@ def test_a_shell_reads_back_what_was_printed(word):
 
 def test_two_that_run_at_the_same_time():
     assert commands.together(["a", "b c"], ["d"]) == "a 'b c' &\nd &\nwait"
+    assert commands.together(["a"], ["d"], "/host", "not here") == "# not here\n/usr/sbin/chroot /host a &\n/usr/sbin/chroot /host d &\nwait"
+
+
+@pytest.mark.parametrize("word", ["a\0b", "\ud800"])
+def test_what_no_program_can_be_given_is_not_printed(word):
+    for given in (grant(environment={"A": word}), grant(mounts=[grants.mount("/a/" + word, "/b")])):
+        with pytest.raises(commands.Inexpressible, match="no program can be given"):
+            commands.argv(DOCKER, given, "i", ["true"])
+    assert "A=\udcff" in commands.argv(DOCKER, grant(environment={"A": "\udcff"}), "i", ["true"]), "a byte that is no text is what it was read as"
 
 
 def test_listing_and_removal():

@@ -92,6 +92,21 @@ def test_tenants_share_a_directory_of_their_card():
     assert "tenant-1" in first.split("while")[0] and "tenant-2" in second.split("while")[0]
 
 
+@pytest.mark.parametrize("word", ["a\0b", "\ud800", "x\ny'; $(z)"])
+def test_an_id_that_is_no_word_raises_nothing(word):
+    device = samples.accelerator("thead")
+    device["identity"] = dict(device["identity"], uuid={"value": word, "quality": "good"})
+    for one in probed("thead", devices=[device])["checks"]:
+        assert one["state"] == "ok" and one["depth"] == "simulated" and ("\0" not in one["command"])
+
+
+def test_the_warning_stands_above_two_commands_as_above_one():
+    other = {"/proc/self/ns/net": {"link": "net:[1]"}, "/proc/1/ns/net": {"link": "net:[2]"}}
+    found = probed("thead", node("thead", **other), check_mode=True)
+    assert len(found["would_start"]) == 3 and all(command.startswith("# this container does not share the network") for command in found["would_start"])
+    assert found["would_start"][2].count("\ndocker run ") == 2
+
+
 def _fnv(text):
     value = 14695981039346656037
     for byte in text.encode():

@@ -41,9 +41,9 @@ def quoted(words, root="/"):
     return " ".join(word if word and _PLAIN.issuperset(word) else "'%s'" % word.replace("'", "'\\''") for word in words)
 
 
-def together(first, second, root="/"):
+def together(first, second, root="/", warning=""):
     """Two that run at the same time, for a shell."""
-    return "%s &\n%s &\nwait" % (quoted(first, root), quoted(second, root))
+    return "%s%s &\n%s &\nwait" % ("# %s\n" % warning if warning else "", quoted(first, root), quoted(second, root))
 
 
 def client(engine):
@@ -103,7 +103,22 @@ def argv(engine, grant, image, words, options=None):
         found += ["--device", _joined(node["path"], node["path"], node["permissions"])]
     for key, value in sorted(grant["annotations"].items()):
         found += ["--annotation", "%s=%s" % (key, value)]
-    return [*found, image, *words]
+    return _handed([*found, image, *words])
+
+
+def _handed(words):
+    """A word is what a process can be given: no zero byte, and nothing that is no character."""
+    for word in words:
+        if "\0" in word or not _encodes(word):
+            raise Inexpressible("no program can be given %s" % ascii(word[:60]))
+    return words
+
+
+def _encodes(word):
+    try:
+        return word.isascii() or bool(word.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:
+        return False
 
 
 def listing(engine, label=LABEL):

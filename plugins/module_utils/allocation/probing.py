@@ -161,7 +161,7 @@ class Probing:
             if any(wrong):
                 steps = self._steps(image, placed, "what it mounts could not be written: %s" % "; ".join(filter(None, wrong)))
         argvs = [step.argv for step in steps]
-        printed = steps[0].command if len(steps) == 1 else commands.together(*argvs, root=self.mounted)
+        printed = steps[0].command if len(steps) == 1 else commands.together(*argvs, root=self.mounted, warning=self.warning)
         if steps[0].reason:
             if self.hand.lock["state"] == hold.WITHHELD and not (unstaged or missing or emitted.choose(self.resolved, placed[0][0])[1]):
                 for grant, _words, options in placed:  # check mode: the journal has what would be written and started
@@ -260,6 +260,6 @@ class Probing:
 def _fnv(text):
     """FNV-1a, 64 bits: an id may hold what a path must not."""
     found = 0xCBF29CE484222325
-    for byte in text.encode("utf-8", "surrogateescape"):
+    for byte in text.encode("utf-8", "surrogatepass"):
         found = ((found ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return found
