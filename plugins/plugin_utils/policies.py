@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ansible.errors import AnsibleError
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster, settings
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy
 
 
@@ -15,6 +16,8 @@ def host_policies(templar, task_vars, names, profile):
     hostvars = task_vars["hostvars"]
     policies, errors = {}, []
     parsed = {}
+    groups = task_vars.get("groups") or {}
+    memberships = roster.memberships(groups, names)
 
     def template(value, variables):
         return plain(templar.copy_with_new_env(available_variables=dict(task_vars, **variables)).template(value))
@@ -38,11 +41,28 @@ def host_policies(templar, task_vars, names, profile):
                 policy.parse(variables)
             except policy.PolicyError as error:
                 parsed[key] += error.problems
-        errors += ["%s: %s" % (name, problem) for problem in parsed[key]]
+        errors += ["%s: %s" % (name, problem) for problem in parsed[key] + _of_groups(variables, name, groups, memberships)]
         policies[name] = variables
     if errors:
         raise policy.PolicyError(merged(errors))
     return policies
+
+
+def _of_groups(variables, node, groups, memberships):
+    """What is wrong with the inventory groups that are to be cohorts; what is no list is told by policy.parse."""
+    wanted = variables.get("accelerator_cohort_groups")
+    if not wanted:
+        return []
+    try:
+        rules = policy.parse({"accelerator_cohort_groups": wanted})
+        if not variables.get("accelerator_cohort"):
+            cohorts.group_of(memberships[node], rules.cohort_groups)
+    except policy.PolicyError:
+        return []
+    except ValueError as error:
+        return [str(error)]
+    strange = sorted(set(rules.cohort_groups) - set(groups))
+    return ["accelerator_cohort_groups: found %s, allowed: groups of the inventory" % ", ".join(strange)] if strange else []
 
 
 def of_the_play(task_vars):

@@ -12,6 +12,7 @@ JUDGED = (
     "accelerator_expected_count",
     "accelerator_expected_model",
     "accelerator_cohort",
+    "accelerator_cohort_groups",
     "accelerator_modes",
     "accelerator_profile",
     "accelerator_profiles",

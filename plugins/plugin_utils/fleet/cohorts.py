@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Cohorts: nodes that should be alike, and what is not alike in them. Pure functions over fingerprints.
 
-A node's cohort is named by accelerator_cohort, else found from what the node is: system product, accelerator model on
-PCI and partition mode; never from the number of its accelerators, so a node that lost one stays among its peers.
+A node's cohort is named by accelerator_cohort, else it is its group among accelerator_cohort_groups, else found from what the node is: system
+product, accelerator model on PCI and partition mode; never from the number of its accelerators, so a node that lost one stays among its peers.
 """
 
 from __future__ import annotations
@@ -91,13 +91,24 @@ def _most(counter):
     return max(sorted(keys), key=lambda k: counter[k]) if keys else None
 
 
-def form(natures):
-    """(cohorts, reason by node without one). natures: node -> Nature."""
+def group_of(memberships, wanted):
+    """The inventory group that is a node's cohort, "" without one. ValueError where there are two. wanted: accelerator_cohort_groups."""
+    mine = sorted(set(memberships) & set(wanted))
+    if len(mine) > 1:
+        raise ValueError("accelerator_cohort_groups: found %s, allowed: one of them for a node, or accelerator_cohort besides" % " and ".join(mine))
+    return mine[0] if mine else ""
+
+
+def form(natures, groups=None):
+    """(cohorts, reason by node without one). natures: node -> Nature; groups: node -> its inventory group that is a cohort, or ""."""
+    groups = groups or {}
     exact, loose, reasons = {}, [], {}
     for node in sorted(natures):
         n = natures[node]
         if n.declared:
-            exact.setdefault(("declared", n.declared), []).append(node)
+            exact.setdefault(("accelerator_cohort", n.declared), []).append(node)
+        elif groups.get(node):
+            exact.setdefault(("inventory group (accelerator_cohort_groups)", groups[node]), []).append(node)
         elif n.model is None and n.product is None:
             reasons[node] = "in no cohort: the node did not say what it is"
         elif n.model == "none":
@@ -120,7 +131,7 @@ def form(natures):
     for key in sorted(exact):
         nodes = sorted(exact[key])
         if len(key) == 2:
-            name, why = key[1], "accelerator_cohort"
+            name, why = key[1], key[0]
         else:
             label = _most(Counter(natures[n].name or "" for n in nodes)) or key[1] or "unknown model"
             parts = [key[0] or "unknown product", label] + ([key[2]] if key[2] not in ("", "whole") else [])

@@ -84,9 +84,18 @@ def _plans(run, roster, profile, policies):
                 problems.setdefault(problem, []).append(node)
         else:
             plans[node] = parsed[key]
+            try:
+                cohort_of(run.run.get("groups") or {}, node, parsed[key][0])
+            except ValueError as error:
+                problems.setdefault(str(error), []).append(node)
     if problems:
         raise policy.PolicyError(["%s%s: %s" % (n[0], " and %d more" % (len(n) - 1) if len(n) > 1 else "", text) for text, n in problems.items()])
     return plans
+
+
+def cohort_of(memberships, node, rules):
+    """The inventory group of a node that is its cohort; what the site names outright needs none."""
+    return "" if rules.cohort or not rules.cohort_groups else cohorts.group_of(memberships.get(node) or (), rules.cohort_groups)
 
 
 def renderers():
@@ -179,7 +188,9 @@ def _fold(run, roster, plans, profile, judgement, processes):
         nodes[node] = folded.Folded(node, plans[node][1], answer, shared, unpacked)
         pages = pages or renderers()
     pages = pages or renderers()
-    formed, alone = cohorts.form({node: f.nature for node, f in nodes.items()})
+    memberships = run.run.get("groups") or {}
+    groups = {node: cohort_of(memberships, node, plans[node][0]) for node in nodes}
+    formed, alone = cohorts.form({node: f.nature for node, f in nodes.items()}, groups)
     matrices = comparing.whole_run(run.path, nodes, plans)
     listed = comparing.cohorts_of(formed, alone, nodes, plans)
     measured = shown.series(nodes, formed, lambda node: plans[node][0].params(shown.RULE))

@@ -136,6 +136,9 @@ def render(fleet, width=80, report=None, color=False, limit=()):
     tail = []
     if notes:
         tail += wrap("%s of level info." % plural(notes, "finding"), width)
+    alone = _compared_with_none(fleet)
+    if alone:
+        tail += wrap("Compared with no other node: %s." % _names(alone), width)
     # Only where it can be copied: plain names, one line.
     names = [words(node) for verdict in ("rejected", "incomplete") for node in fleet.get(verdict) or []]
     again = "Look again at these alone: --limit %s" % ",".join([*limit, *names])
@@ -150,6 +153,13 @@ def render(fleet, width=80, report=None, color=False, limit=()):
         code = "31" if number["rejected"] else "35" if number["incomplete"] else "33" if number["accepted_with_warnings"] else "32"
         lines[0] = "\x1b[1;%sm%s\x1b[0m" % (code, lines[0])
     return "\n".join(lines) + "\n"
+
+
+def _compared_with_none(fleet):
+    """Nodes in no cohort, or in one of their own, where there are others to compare with."""
+    verdicts = fleet.get("verdicts") or []
+    together = {node for cohort in fleet.get("cohorts") or [] if len(cohort.get("nodes") or ()) > 1 for node in cohort["nodes"]}
+    return sorted(words(v.get("node")) for v in verdicts if v.get("node") not in together) if len(verdicts) > 1 else []
 
 
 def _paint(line):

@@ -6,7 +6,8 @@
     accelerator_policy_<rule with underscores>_enabled: bool
     accelerator_policy_<rule with underscores>_level: info | warn | fail
     accelerator_policy_<rule with underscores>_<parameter>
-    accelerator_expected_count, accelerator_expected_model, accelerator_cohort, accelerator_modes, accelerator_profile, accelerator_profiles
+    accelerator_expected_count, accelerator_expected_model, accelerator_cohort, accelerator_cohort_groups, accelerator_modes, accelerator_profile,
+    accelerator_profiles
     accelerator_version_matrix, accelerator_version_matrix_<line>: matrix.py
 
 Values arrive as YAML or as text (AWX surveys, -e name=value): "true" and true are equal. An empty text or null is "not set".
@@ -75,6 +76,7 @@ class Policy:
         self.expected_count = expectations.get("expected_count")  # int, {manufacturer: int} or None
         self.expected_model = expectations.get("expected_model") or []  # patterns
         self.cohort = expectations.get("cohort") or ""
+        self.cohort_groups = expectations.get("cohort_groups") or []  # inventory groups that are cohorts
         self.modes = expectations.get("modes") or []
         self.profile = expectations.get("profile") or ""
         self.profiles = expectations.get("profiles") or {}
@@ -255,6 +257,7 @@ _EXPECTATIONS = {
     "accelerator_expected_count": ("expected_count", _count),
     "accelerator_expected_model": ("expected_model", _list),
     "accelerator_cohort": ("cohort", _string),
+    "accelerator_cohort_groups": ("cohort_groups", _list),
     "accelerator_modes": ("modes", _modes),
     "accelerator_profiles": ("profiles", _profiles),
     "accelerator_profile": ("profile", _string),
