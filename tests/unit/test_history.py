@@ -183,6 +183,16 @@ class TestBoth:
         found = runs.findings(judged, "part-replaced")[0]
         assert found["summary"] == "Another machine: system serial S9, where S0 was accepted in run a of 2026-03-01"
 
+    def test_a_node_that_was_silent_at_first_is_one_machine(self, location, tmp_path):
+        runs.through(tmp_path, location, "a", 1, {"n0": None})
+        runs.through(tmp_path, location, "b", 2, {"n0": runs.node("S0")})
+        runs.through(tmp_path, location, "c", 3, {"n0": None})
+        assert runs.rows(location, "SELECT name, system_serial, first_seen, last_seen FROM history_machines") == [
+            ("n0", "S0", "2026-03-01T08:00:00Z", "2026-03-02T08:00:00Z")
+        ]
+        judged = runs.through(tmp_path, location, "d", 4, {"n0": runs.node("S0")})
+        assert runs.outcome(judged, "n0", "part-replaced")["outcome"] == "passed"
+
     def test_equal_nodes_of_one_chassis_are_told_apart_by_their_cards(self, location, tmp_path):
         nodes = {"n0": runs.node("S0"), "n1": runs.node("S1")}
         nodes["n1"]["host"]["system"]["serial"] = "S0"
@@ -419,10 +429,11 @@ class TestBoth:
             part = {name: nodes[name] for name in half}
             run = runs.write(tmp_path / half[0], "rack", 1, part, policies=policies, roster=roster)
             (run.path / "pairs" / "one.json").write_text(json.dumps({"schema": "fleetproof.accelerator/pairs/v1", "measurements": [], "by": half}))
-            for new in (10, 0):
+            number = sum(map(len, part.values()))
+            for new in (number, 0):
                 with database.opened(location) as opened, opened.writing() as session:
-                    assert handed.hand_in(session, run) == (10, new)
-        for written in (20, 0):
+                    assert handed.hand_in(session, run) == (number, new)
+        for written in (2 * number, 0):
             with database.opened(location) as opened, opened.reading() as session:
                 run, number = handed.hand_out(session, tmp_path / "folded", "rack")
             assert number == written
@@ -440,7 +451,7 @@ class TestBoth:
                 handed.hand_in(session, run)
         with database.opened(location) as opened, opened.reading() as session:
             run, number = handed.hand_out(session, tmp_path / "folded", "rack")
-        assert number == 8 and run.load("n0")["host"]["data"]["bios"]["version"] == "2.1a" and run.load("n0")["host"]["attempt"] == 2
+        assert number == len(late) + len(early) and run.load("n0")["host"]["data"]["bios"]["version"] == "2.1a" and run.load("n0")["host"]["attempt"] == 2
         with database.opened(location) as opened, opened.reading() as session:
             run, number = handed.hand_out(session, tmp_path / "late", "rack")
         assert number == 0 and run.load("n0")["host"]["data"]["bios"]["version"] == "2.1a"

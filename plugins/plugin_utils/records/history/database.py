@@ -123,7 +123,8 @@ class _File(_Database):
             try:
                 yield _Session(self._execute)
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                with contextlib.suppress(sqlite3.Error):  # what failed may have ended the transaction itself
+                    self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
         except sqlite3.Error as error:

@@ -41,7 +41,9 @@ def find(session, node, serial, parts, roster=()):
         row = session.row("SELECT system_serial FROM history_machines WHERE id = :id", id=ident)
         if number * 2 > len(given) and (not row[0] or not serial):
             return ident
-    return None if serial or given else named(session, node)
+    ident = named(session, node)
+    # Of a machine that was silent so far nothing but its name is known.
+    return ident if ident and ((not serial and not given) or _nothing_known(session, ident)) else None
 
 
 def named(session, node):
@@ -67,6 +69,10 @@ def _holders(session, given):
 
 def _has_cards(session, ident):
     return session.row("SELECT 1 FROM history_identifiers WHERE machine_id = :id LIMIT 1", id=ident) is not None
+
+
+def _nothing_known(session, ident):
+    return session.row("SELECT system_serial FROM history_machines WHERE id = :id", id=ident)[0] is None and not _has_cards(session, ident)
 
 
 def keep(session, node, serial, parts, seen_at, roster=()):
