@@ -14,7 +14,7 @@ import lspci_captures
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi, npu_smi_words
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 
@@ -217,7 +217,7 @@ def chip_board(node, path):
     device = section["devices"][0]
     assert device["identity"]["uuid"] == {"value": "0A1F5007 D39F7336 BD4745CA A243FCFD 19F2E4B0", "quality": "good"}
     assert device["firmware"] == {"npu": "7.1.0.7.220"}
-    (block,) = npu_smi.parse_blocks((ROOT / "ascend" / path).read_text())
+    (block,) = npu_smi_words.parse_blocks((ROOT / "ascend" / path).read_text())
     assert [block[key] for key in ("Chip Type", "Chip Name", "Chip Version", "PCIe Bus Info", "PCB ID")] == ["Ascend", "910A", "V1", "0000:61:00.0", "NA"]
 
 
@@ -233,7 +233,7 @@ def ecc(node, path):
 def health_ok(node, path):
     section = node.section({"info": samples.table("plain", [{"npu": 0, "health": "Warning"}]), "info -t health -i 0 -c 0": path})
     assert section["devices"][0]["health"] == {"state": "degraded", "detail": "Warning"}  # the table's word stands
-    assert npu_smi.parse_blocks((ROOT / "ascend" / path).read_text()) == [{"Health Status": "OK", "Error Code": "NA", "Error Information": "NA"}]
+    assert npu_smi_words.parse_blocks((ROOT / "ascend" / path).read_text()) == [{"Health Status": "OK", "Error Code": "NA", "Error Information": "NA"}]
 
 
 def super_pod(node, path):

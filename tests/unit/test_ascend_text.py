@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ascend_samples as samples
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi, npu_smi_words
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown, why
 
 
@@ -128,7 +128,7 @@ def test_the_list_counts_boards():
 @pytest.mark.parametrize("last", [True, False])
 def test_ecc_blocks_belong_to_their_chip(last):
     text = samples.ecc([(0, {}), (1, {"HBM Double Bit Error Count": 3, "DDR Single Bit Error Count": 2, "HBM Single Bit Error Count": 5})], last=last)
-    blocks = npu_smi.parse_blocks(text)
+    blocks = npu_smi_words.parse_blocks(text)
     assert npu_smi.counters(npu_smi.block_of(blocks, 0, False))[0]["uncorrected_volatile"] == 0
     ecc, pages, raw = npu_smi.counters(npu_smi.block_of(blocks, 1, False))
     assert (ecc["uncorrected_volatile"], ecc["corrected_volatile"], raw["hbm_double_bit_error_count"]) == (3, 7, 3)
@@ -137,14 +137,14 @@ def test_ecc_blocks_belong_to_their_chip(last):
 
 
 def test_pages_that_wait_for_a_reset():
-    (block,) = npu_smi.parse_blocks(samples.ecc([(0, {"HBM Double Bit Isolated Pages Count": 4})], kinds=("HBM",), waiting=1))
+    (block,) = npu_smi_words.parse_blocks(samples.ecc([(0, {"HBM Double Bit Isolated Pages Count": 4})], kinds=("HBM",), waiting=1))
     _ecc, pages, raw = npu_smi.counters(block)
     assert pages == {"corrected": 0, "uncorrected": 4, "pending": True}
     assert raw["hbm_double_bit_next_isolated_pages_count"] == 1
 
 
 def test_a_counter_that_is_no_number_is_unknown_and_takes_its_sum_along():
-    (block,) = npu_smi.parse_blocks(samples.ecc([(0, {"DDR Double Bit Error Count": "NA"})]))
+    (block,) = npu_smi_words.parse_blocks(samples.ecc([(0, {"DDR Double Bit Error Count": "NA"})]))
     ecc, pages, _raw = npu_smi.counters(block)
     assert is_unknown(ecc["uncorrected_volatile"])
     assert (ecc["uncorrected_aggregate"], pages["uncorrected"]) == (0, 0)
@@ -152,7 +152,7 @@ def test_a_counter_that_is_no_number_is_unknown_and_takes_its_sum_along():
 
 
 def test_the_page_counters_of_the_950_and_of_a_product_without_them():
-    (block,) = npu_smi.parse_blocks("\tHBM Double Bit Error Count : 0\n\tHBM Pending Retire Page Count : 2\n\tHBM Isolated Page Count : 5\n")
+    (block,) = npu_smi_words.parse_blocks("\tHBM Double Bit Error Count : 0\n\tHBM Pending Retire Page Count : 2\n\tHBM Isolated Page Count : 5\n")
     _ecc, pages, _raw = npu_smi.counters(block, "950")
     assert (pages["pending"], pages["uncorrected"], is_unknown(pages["corrected"])) == (True, 5, True)
     assert is_not_applicable(npu_smi.counters({"HBM Double Bit Error Count": "0"}, "910")[1]["pending"])
@@ -160,7 +160,9 @@ def test_the_page_counters_of_the_950_and_of_a_product_without_them():
 
 def test_ecc_switched_off_anywhere_is_off():
     def mode(*words):
-        return npu_smi.ecc_mode(npu_smi.parse_blocks("".join("\t%s ECC-Enable Status : %s\n" % (kind, word) for kind, word in zip(("DDR", "HBM"), words))))
+        return npu_smi.ecc_mode(
+            npu_smi_words.parse_blocks("".join("\t%s ECC-Enable Status : %s\n" % (kind, word) for kind, word in zip(("DDR", "HBM"), words)))
+        )
 
     assert (mode("True", "True"), mode("True", "False"), mode("True")) == ("enabled", "disabled", "enabled")
     assert is_unknown(mode("NA"))
@@ -169,7 +171,7 @@ def test_ecc_switched_off_anywhere_is_off():
 
 def test_health_text_with_several_lines_and_the_mcu():
     text = "\tHealth Status : Alarm\n\tError Code : 80E01801 80CB8009\n\tError Information : one\n\n\t  : two\n"
-    blocks = npu_smi.parse_blocks(text + "\n\tChip Name : mcu\n\tHealth Status : OK\n")
+    blocks = npu_smi_words.parse_blocks(text + "\n\tChip Name : mcu\n\tHealth Status : OK\n")
     assert blocks == [{"Health Status": "Alarm", "Error Code": "80E01801 80CB8009", "Error Information": "one; two"}]
 
 
@@ -195,11 +197,11 @@ def test_links_that_do_not_exist_or_are_not_told():
 
 
 def test_trouble_names_the_code_and_the_refusal():
-    assert "upgraded without a reboot" in npu_smi.trouble("DrvMng failed. (ret=4)\ndcmi module initialize failed. ret is -8005\n")[0]
-    assert npu_smi.trouble("Failed, ret is -8010")[0].endswith("(send failed)")
-    assert npu_smi.trouble("This device does not support querying topo.") == ("This device does not support querying topo.", True)
-    assert npu_smi.trouble("Invalid card id.\nUsage: npu-smi info <watch>") == ("Invalid card id. (usage text)", False)
-    assert npu_smi.trouble("") == ("no output", False)
+    assert "upgraded without a reboot" in npu_smi_words.trouble("DrvMng failed. (ret=4)\ndcmi module initialize failed. ret is -8005\n")[0]
+    assert npu_smi_words.trouble("Failed, ret is -8010")[0].endswith("(send failed)")
+    assert npu_smi_words.trouble("This device does not support querying topo.") == ("This device does not support querying topo.", True)
+    assert npu_smi_words.trouble("Invalid card id.\nUsage: npu-smi info <watch>") == ("Invalid card id. (usage text)", False)
+    assert npu_smi_words.trouble("") == ("no output", False)
 
 
 @pytest.mark.parametrize("text", ["", "NA", "-", "xxx", "N/A", "--", "None", "ERR!", "12x", "0x", "٣x", None])

@@ -15,7 +15,7 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.devices import label
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.switches import ABSENT, FAILED, OFF, ON, Unit
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi_words
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import known
 
@@ -49,7 +49,7 @@ def argv(unit, on):
 
 def _refusal(text):
     """What the tool says instead of what it was asked for."""
-    words, no_such_thing = npu_smi.trouble(text)
+    words, no_such_thing = npu_smi_words.trouble(text)
     if no_such_thing and not words.startswith(("In the vNPU scenario", "The vnpu")):
         return ABSENT, words
     return FAILED, words
@@ -73,7 +73,7 @@ def _ask(host, question, sources):
     for _attempt in (1, 2):
         answer = host.run(question, timeout=_SECONDS)
         sources.append(build.source(answer, " ".join(question)))
-        if npu_smi.code_of(answer.stdout + answer.stderr) not in (-8012, -8020):
+        if npu_smi_words.code_of(answer.stdout + answer.stderr) not in (-8012, -8020):
             break
     return answer
 
@@ -81,8 +81,8 @@ def _ask(host, question, sources):
 def _reading(answer, chip, alone):
     if answer.status != answers.OK:
         return FAILED, answer.reason
-    blocks = [block for block in npu_smi.parse_blocks(answer.stdout) if _SHARE in block]
-    own = [block for block in blocks if npu_smi.identifier(block.get("Chip ID")) == chip]
+    blocks = [block for block in npu_smi_words.parse_blocks(answer.stdout) if _SHARE in block]
+    own = [block for block in blocks if npu_smi_words.identifier(block.get("Chip ID")) == chip]
     own = own or (blocks if len(blocks) == 1 and (alone or "Chip ID" not in blocks[0]) else [])
     if len(own) != 1:
         return (FAILED, "npu-smi info -t device-share: no status of chip %s" % chip) if blocks else _refusal(answer.stdout + "\n" + answer.stderr)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi, npu_smi_words
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.npu_smi import fact, quantity
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
@@ -53,7 +53,7 @@ class Smi:
             answer = self.host.run(["npu-smi", *arguments], timeout=options.get("seconds", CARD_SECONDS))
             said = answer.stdout + "\n" + answer.stderr
             self.sources.append(build.source(answer, name))
-            if npu_smi.code_of(said) not in BUSY:
+            if npu_smi_words.code_of(said) not in BUSY:
                 break
         if answer.status != answers.OK:
             reason = unknown("%s: %s%s" % (name, answer.status.replace("_", " "), " (%s)" % answer.detail if answer.detail else ""))
@@ -63,7 +63,7 @@ class Smi:
                 self.final["npu-smi"] = reason
             return None, reason
         if not answer.stdout.strip() or "Usage:" in said or "initialize failed" in said:
-            reason = unknown("%s: %s" % (name, npu_smi.trouble(said)[0]))
+            reason = unknown("%s: %s" % (name, npu_smi_words.trouble(said)[0]))
             self.sources[-1].update(detail=why(reason))
             return None, reason
         return answer.stdout, None
@@ -73,10 +73,10 @@ class Smi:
         text, reason = self.ask(*arguments, **options)
         if text is None:
             return reason
-        blocks = npu_smi.parse_blocks(text)
+        blocks = npu_smi_words.parse_blocks(text)
         if any(wanted in key for block in blocks for key in block):
             return blocks
-        words, refused = npu_smi.trouble(text)
+        words, refused = npu_smi_words.trouble(text)
         said = "npu-smi %s: %s" % (" ".join(arguments), words)
         if refused:
             self.final[" ".join(a for a in arguments if not npu_smi.ID.match(a))] = not_applicable(said)
@@ -162,7 +162,7 @@ class Reading:
             if self.smi.sources[-1]["status"] != "ok":
                 self.problems.append(self.smi.sources[-1]["status"])
             if not self.table["framed"] and not self.table["none"]:
-                self.failed = "npu-smi info: no table: %s" % npu_smi.trouble(text)[0]
+                self.failed = "npu-smi info: no table: %s" % npu_smi_words.trouble(text)[0]
         for chip in self.table["chips"]:
             self.cards.setdefault(chip["npu"], []).append(chip)
         count = self._count()
@@ -181,7 +181,7 @@ class Reading:
         text, reason = self.smi.ask("info", "-l", seconds=NODE_SECONDS)
         count = None if text is None else npu_smi.parse_list(text)
         if count is None:
-            said = why(reason) if text is None else "npu-smi info -l: not understood: %s" % npu_smi.trouble(text)[0]
+            said = why(reason) if text is None else "npu-smi info -l: not understood: %s" % npu_smi_words.trouble(text)[0]
             self.counted.update(accelerators=unknown(said), reason=said)
         else:
             self.counted.update(accelerators=count, detail="; ".join(line.strip() for line in text.splitlines() if "NPU ID" in line)[:400])
@@ -203,7 +203,7 @@ class Reading:
             if labels and labels <= set(told.values()) and len(set(told.values())) == len(chips):
                 self.labels = told
                 return
-        words, refused = npu_smi.trouble(text or "")
+        words, refused = npu_smi_words.trouble(text or "")
         said = why(reason) if text is None else "npu-smi info -t topo: %s" % ("not the NPUs of this node" if labels else words)
         self.no_links = not_applicable(said) if refused and not labels else unknown(said)
 

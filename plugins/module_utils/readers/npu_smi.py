@@ -10,16 +10,10 @@ from __future__ import annotations
 
 import re
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.npu_smi_words import ID, identifier
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
 
-# mind-cluster, devmanager/dcmi
-DCMI = {
-    -8001: "bad parameter", -8002: "permission denied", -8003: "memory", -8004: "security",
-    -8005: "driver not usable: upgraded without a reboot, or no access to /dev/davinci_manager",
-    -8006: "timeout", -8007: "bad device id", -8008: "no such device", -8009: "ioctl failed", -8010: "send failed", -8011: "receive failed",
-    -8012: "not ready", -8013: "not supported in a container", -8014: "file", -8015: "reset failed", -8017: "upgrading", -8020: "resource occupied",
-}  # fmt: skip
 FAST = ("HCCS", "HCCS_SW", "SIO")
 SLOW = ("SYS", "PHB", "PIX", "PXB")  # legend of -t topo
 HEALTH = {"ok": "ok", "warning": "degraded", "alarm": "failed", "critical": "failed"}
@@ -28,12 +22,10 @@ WORST = ("ok", "degraded", "failed")
 NOMINAL = {"910": 32768, "910C": 65536, "910B1": 65536, "910B2": 65536, "910B2C": 65536, "910B3": 65536, "910B4": 32768, "910B4-1": 65536}
 NOMINAL_SOURCE = "Project-HAMi/ascend-device-plugin device list"
 
-ID = re.compile(r"[0-9]{1,7}\Z")
 BUS = re.compile(r"[0-9A-Fa-f]{1,8}:[0-9A-Fa-f]{1,2}:[0-9A-Fa-f]{1,2}\.[0-7]\Z")
 _PAIR = re.compile(r"([^\s/]+)\s*/\s*([^\s/]+)")
 _TITLE = re.compile(r"npu-smi\s+(\S+)\s+Version:\s*(\S+)")
 _IDLE = re.compile(r"No running processes found in NPU\s+([0-9]{1,7})\b")
-_CODE = re.compile(r"-8\d{3}\b")
 _LABEL = re.compile(r"(NPU|Phy-ID)([0-9]{1,7})\Z")
 _NOTHING = ("", "na", "n/a", "-", "--", "none", "unknown")
 _COLUMNS = {"NPU ID": "npu", "Slot ID": "slot_id", "Chip ID": "chip", "Chip Logic ID": "logic_id", "Chip Phy-ID": "phy_id", "Chip Name": "name"}
@@ -52,31 +44,6 @@ def quantity(text, what, low=0, high=10**12):
         return value if not is_known(value) or low <= value <= high else None
 
     return fact(text, what, convert)
-
-
-def identifier(text):
-    return int(text) if text is not None and ID.match(text) else None
-
-
-def code_of(text):
-    """The DCMI return code a text names, or None."""
-    found = _CODE.search(text)
-    return int(found.group()) if found else None
-
-
-def trouble(text):
-    """(one line for a text that is not the data asked for, whether it says that the product has no such query)."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    for line in lines:
-        if code_of(line) is not None:
-            words = DCMI.get(code_of(line))
-            return "%s%s" % (line[:160], " (%s)" % words if words else ""), False
-    for line in lines:
-        if "not support" in line.lower():
-            return line[:160], True
-    if not lines:
-        return "no output", False
-    return "%s%s" % (lines[0][:160], " (usage text)" if any(line.startswith("Usage:") for line in lines) else ""), False
 
 
 # -- npu-smi info ------------------------------------------------------------------------------------------------------
@@ -230,22 +197,6 @@ def parse_mapping(text):
             continue
         found[(npu, chip)] = dict(entry, name=" ".join(words[len(columns) - 1 :]))
     return found
-
-
-def parse_blocks(text):
-    """`key : value` lines as one block per chip: a key that comes again starts the next one (Chip ID stands first or last in its block)."""
-    blocks, last = [{}], None
-    for line in text.splitlines():
-        key, colon, value = (part.strip() for part in line.partition(":"))
-        if not colon or key == "Usage":
-            continue
-        if key:
-            if key in blocks[-1] or (key == "Chip Name" and value.lower() == "mcu"):
-                blocks.append({})
-            blocks[-1][key], last = value, key
-        elif last:  # a further line of the value above
-            blocks[-1][last] += "; " + value
-    return [block for block in blocks if block and block.get("Chip Name", "").lower() != "mcu"]
 
 
 def block_of(blocks, chip, alone):
