@@ -159,7 +159,7 @@ def test_a_crash_leaves_detection_and_the_others(section):
     amd, nvidia = made(sections, ["amd", "nvidia"])["accelerators"]
     assert [r["capability"] for r in amd["checks"]] == ["cu-mask-topology"] and "note" not in amd
     assert (nvidia["detection"]["state"], nvidia["detection"]["accelerators"]) == ("ok", 2)
-    assert nvidia["note"] == NOTES["panicked"] % "contained crash: signal SIGSEGV"
+    assert nvidia["note"] == "contained crash, earlier answers discarded, other manufacturers unaffected: signal SIGSEGV"
     assert [(r["capability"], r["mode"], r["state"], r["depth"]) for r in nvidia["checks"]] == [
         ("preflight-panicked", "unnamed", "unavailable", "declared")
     ] * 2
@@ -171,6 +171,9 @@ def test_a_crash_leaves_detection_and_the_others(section):
 def test_a_hang_is_told_from_a_crash():
     one = group({"accelerators.nvidia": found(), "allocation.nvidia": failed("no answer within 90 seconds", "timeout")})
     assert one["checks"][0]["reason"].startswith("it hung and was stopped, nothing about this accelerator was established: no answer within 90")
+    assert one["note"] == "it hung and was stopped, earlier answers discarded, other manufacturers unaffected: no answer within 90 seconds"
+    gone = group({"accelerators.nvidia": found(), "allocation.nvidia": failed("ssh: connection closed", "unreachable")})
+    assert gone["note"].startswith("no answer (unreachable), earlier") and gone["checks"][0]["state"] == "unavailable"
 
 
 def test_containers_of_an_earlier_run_that_stay():
@@ -359,3 +362,56 @@ def test_topology_that_is_not_known_says_why():
     for junk in (None, [], {}, {"topology_manager_policy": []}, {"topology_manager_policy": {"value": 7}}):
         told = records.document({"kubelet": dict(KUBELET, lines=junk)})["topology"]
         assert told["policy"] == "unknown" and told["note"]
+
+
+def network(rails=None, interfaces=3, virtual=0, **envelope):
+    counts = {"rails": 0, "virtual_functions": virtual, "interfaces": interfaces}
+    data = {"rails": rails if rails is not None else not_applicable("no RDMA device"), "counts": counts}
+    return made({"network_devices": dict({"status": "read", "reason": "", "finished": "2026-10-05T09:31:00Z", "data": data}, **envelope)}, [])["network"]
+
+
+def rail(device, *ports, interfaces=()):
+    """ports: (state, physical state) of each."""
+    listed = {str(number): {"state": state, "physical_state": physical} for number, (state, physical) in enumerate(ports, 1)}
+    return {"device": device, "interfaces": list(interfaces), "ports": listed}
+
+
+def test_each_interface_has_the_verdict_of_its_rdma_device():
+    rails = {
+        "0": rail("mlx5_0", ("down", "disabled"), ("active", "linkup"), interfaces=["ens1f0", "ens1f1"]),
+        "1": rail("mlx5_1", ("down", "disabled"), interfaces=["ens2"]),
+        "2": rail("mlx5_2", ("active_defer", "linkup"), interfaces=["ens3"]),
+        "3": rail("mlx5_3", ("down", "disabled"), (unknown("EACCES"), "linkup")),
+        "4": dict(rail("mlx5_4"), ports=unknown("EIO")),
+        "5": rail("mlx5_5", ("active", not_applicable("not told by this driver")), interfaces=["ens5"]),
+        "6": rail("mlx5_6"),
+    }
+    section = network(rails, virtual=4)
+    assert list(section) == ["timestamp", "checks", "note"] and section["timestamp"] == "2026-10-05T09:31:00Z"
+    assert [(r["interface"], r["rdmaDevice"], r["state"], r.get("reason")) for r in section["checks"]] == [
+        ("ens1f0", "mlx5_0", "ok", None),
+        ("ens1f1", "mlx5_0", "ok", None),
+        ("ens2", "mlx5_1", "failed", "no port is up: port 1 state down, physical disabled"),
+        ("ens3", "mlx5_2", "failed", "no port is up: port 1 state active_defer, physical linkup"),
+        ("", "mlx5_3", "unverified", "port state could not be read: port 2: EACCES"),
+        ("", "mlx5_4", "unverified", "port state could not be read: EIO"),
+        ("ens5", "mlx5_5", "unverified", "port state could not be read: port 1: not told by this driver"),
+        ("", "mlx5_6", "unverified", "port state could not be read: it tells no port"),
+    ]
+    assert {r["depth"] for r in section["checks"]} == {"declared"} and "4 virtual functions" in section["note"]
+
+
+def test_a_network_without_rows_says_why():
+    assert network()["note"] == "none of 3 interfaces on PCI nor 0 virtual functions carries an RDMA device"
+    assert network(unknown("EACCES"))["note"] == "not looked at: EACCES"
+    assert network(status="timeout", reason="no answer within 90 seconds", data={})["note"] == "no answer within 90 seconds"
+    assert "no section network_devices" in made({}, [])["network"]["note"]
+    assert failures(made({"network_devices": {"status": "read", "data": {"rails": {"0": rail("mlx5_0", ("down", "disabled"))}}}}, [])) == []
+
+
+@pytest.mark.parametrize(
+    "rails", [{"0": 7}, {"0": {"device": 1}}, {"0": {"device": "a", "interfaces": 3, "ports": [1]}}, [], 7, "x", {"0": {"device": "a", "ports": {"1": 2}}}]
+)
+def test_a_network_of_garbage_is_never_ok(rails):
+    assert "ok" not in [r["state"] for r in network(rails).get("checks", ())]
+    assert "none of" not in network(rails).get("note", "")

@@ -30,10 +30,11 @@ NOTES = {
     "lock held": "another preflight holds this node's lock; two of them would sweep each other's probes",
     "lock failed": "the lock could not be taken, see the reason; this is not another preflight",
     "detection": "detection failed, so the remaining questions cannot be answered; see its reason first",
-    "panicked": "contained crash, earlier answers discarded, other manufacturers unaffected: %s",
+    "panicked": "%s, earlier answers discarded, other manufacturers unaffected: %s",
 }
 NO_MODE = "it came without a mode and cannot be compared across manufacturers"
-NO_NETWORK = "not built yet: no interface was looked at"
+NO_NETWORK = "not looked at: this run has no section network_devices"
+NO_RDMA = "none of %s interfaces on PCI nor %s virtual functions carries an RDMA device"
 NO_TOPOLOGY = "the kubelet was not asked for its policy: this run has no section kubelet"
 NO_TIME = "0001-01-01T00:00:00Z"
 LONGEST_LINE, LONGEST_TEXT = 2000, 65536
@@ -64,9 +65,52 @@ def document(sections, manufacturers=None, sweep_errors=(), lock=None, stamp="")
     time = report.newest()
     return {
         "accelerators": groups,
-        "network": {"timestamp": time, "note": NO_NETWORK},
+        "network": _network(report, time),
         "topology": _topology(report, time),
     }
+
+
+def _network(report, time):
+    """The verdict of each RDMA device, under each of its interfaces. It never changes the exit code."""
+    status, reason, data = report.get("network_devices")
+    section, rails = {"timestamp": time if status is None else report.time("network_devices")}, data.get("rails")
+    if status != "read":
+        return dict(section, note=NO_NETWORK if status is None else reason)
+    rows = []
+    for rail in rails.values() if isinstance(rails, dict) else ():
+        if not isinstance(rail, dict) or not isinstance(rail.get("device"), str):
+            continue
+        interfaces = rail.get("interfaces")
+        for interface in (interfaces if isinstance(interfaces, list) else []) or [""]:
+            rows.append(dict({"interface": _line(interface), "rdmaDevice": _line(rail["device"])}, **_link(rail.get("ports"))))
+    counts = data.get("counts") if isinstance(data.get("counts"), dict) else {}
+    number = {key: counts[key] if counts.get(key).__class__ is int else "an unknown number of" for key in ("interfaces", "virtual_functions")}
+    if rows:
+        section["checks"] = rows
+        if number["virtual_functions"] != 0:
+            section["note"] = "%s virtual functions with an RDMA device are not listed" % number["virtual_functions"]
+    elif rails == {} or (isinstance(rails, dict) and "not_applicable" in rails):
+        section["note"] = NO_RDMA % (number["interfaces"], number["virtual_functions"])
+    else:
+        section["note"] = "not looked at: %s" % (_line(rails.get("unknown") if isinstance(rails, dict) else "") or "no reason given")
+    return section
+
+
+def _link(ports):
+    """Up is what is active and linked, by these whole words; a port that was not read is no port that is down."""
+    told, unread = [], []
+    for number, port in ports.items() if isinstance(ports, dict) and "unknown" not in ports else ():
+        words = [port.get(key) if isinstance(port, dict) else None for key in ("state", "physical_state")]
+        if words == ["active", "linkup"]:
+            return {"state": "ok", "depth": "declared"}
+        if all(isinstance(word, str) for word in words):
+            told.append("port %s state %s, physical %s" % (number, *map(_line, words)))
+        else:
+            unread.append("port %s: %s" % (number, _line(next((_why(word) for word in words if not isinstance(word, str)), "")) or "not told"))
+    if told and not unread:
+        return {"state": "failed", "depth": "declared", "reason": "no port is up: %s" % "; ".join(told)}
+    why = "; ".join(unread) or _line(_why(ports) if ports else "") or "it tells no port"
+    return {"state": "unverified", "depth": "declared", "reason": "port state could not be read: %s" % why}
 
 
 def _topology(report, time):
@@ -267,9 +311,9 @@ def _guarded(report, name, data):
     for section in ("allocation." + name, "slicing." + name, "probes." + name):
         status, reason, part = report.get(section)
         if status not in (None, "read"):
-            told = "%s: %s" % (_WHY.get(status, "no answer (%s)" % status), reason)
-            why = "%s, nothing about this accelerator was established: %s" % (_WHY.get(status, "no answer (%s)" % status), reason)
-            return [_runner_row(one, "preflight-panicked", why) for one in report.accelerators(name)], NOTES["panicked"] % told
+            how = _WHY.get(status, "no answer (%s)" % status)
+            why = "%s, nothing about this accelerator was established: %s" % (how, reason)
+            return [_runner_row(one, "preflight-panicked", why) for one in report.accelerators(name)], NOTES["panicked"] % (how, reason)
         parts.append((section, status, reason, part))
     labels, rows, note = report.labels(name), {}, ""
     for section, _status, _reason, part in parts:
