@@ -68,7 +68,7 @@ def _matrix(key, cells, p):
     given = statistics.reference([cell.value for cell in cells])
     ends = {}
     for cell in cells:
-        for end in {cell.source, cell.target}:
+        for end in (cell.source, cell.target):
             ends.setdefault(end, []).append(cell.value)
     worst = sorted(ends, key=lambda end: (statistics.reference(ends[end]).middle * (1 if better == statistics.HIGHER else -1), end))
     kept = sorted(worst[:MOST_ENDS])

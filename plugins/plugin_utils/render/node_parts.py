@@ -123,7 +123,7 @@ def device_table(devices):
 
 def matrix_table(text):
     """The paths between the devices of a node: rows with ";" between, cells with blanks; a row that begins with a blank has the names of the columns."""
-    parts = ['<div class="scroll free"><table class="heat"><caption>From each device to each other; the darker, the nearer</caption>']
+    parts = ['<div class="scroll free"><table class="heat"><caption>From each device to each other; the stronger the shade, the nearer</caption>']
     for row in text.split(";"):
         cells = row.split(" ")
         if cells[0]:
