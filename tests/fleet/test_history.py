@@ -9,6 +9,7 @@ import json
 
 import demo
 import plays
+import postgres
 import pytest
 
 RULES = ("changed-since-accepted", "part-replaced")
@@ -92,3 +93,21 @@ def test_check_mode_stores_nothing(where, replayed, tmp_path):
     assert run.code == 0 and "changed=1" in run.output, run.output
     stored = plays.play("store", run_root=where / "runs", variables={"accelerator_history": str(tmp_path / "h.sqlite"), "accelerator_run_id": "first"})
     assert stored.code == 0 and "of run first stored" in stored.output, stored.output
+
+
+def test_the_same_through_the_url_of_a_postgresql(where, replayed, tmp_path):
+    why = postgres.missing()
+    if why:
+        pytest.skip(why)
+    server = postgres.Server()
+    try:
+        url = server.start().database()
+        stored = play("store", where, "runs", accelerator_run_id="first", accelerator_history=url)
+        assert stored.code == 0 and "of run first stored" in stored.output, stored.output
+        run = play("replay", where, tmp_path / "runs", recordings=str(demo.RECORDINGS), accelerator_run_id="third", accelerator_history=url)
+        assert run.code == 2, run.output
+        assert sorted(node for node, outcome in outcomes(run, "part-replaced").items() if outcome == "passed") == ACCEPTED
+        out = play("history_export", where, "runs", accelerator_history=url, accelerator_history_path=str(tmp_path / "h.jsonl"))
+        assert out.code == 0 and "2 judgements written to" in out.output, out.output
+    finally:
+        server.stop()
