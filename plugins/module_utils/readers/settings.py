@@ -96,7 +96,8 @@ def kernels(host):
     if installed is not None:
         # A directory is left behind when its kernel is removed: one that can be booted has its list of modules.
         installed = sorted(k for k in installed if _KERNEL.match(k) and host.exists("%s/%s/modules.dep" % (MODULES, k)).value)
-    found = {"installed": unknown(listing.reason) if installed is None else installed}
+    nothing = not_applicable("no kernel is installed on the disk") if listing.status == ABSENT else unknown(listing.reason)
+    found = {"installed": nothing if installed is None else installed}
     names = host.listdir("/var/lib/dkms")
     if names.ok:
         from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import dkms  # only where it is used
