@@ -144,6 +144,25 @@ def test_a_tool_that_fails_on_a_node_with_cards(name, answer):
     assert demo.Judged(name, sections, {}).verdict in ("rejected", "incomplete")
 
 
+def warned(text):
+    """The same with a warning in the middle of its JSON."""
+    start = next(place for place, character in enumerate(text) if character in "[{")
+    document, end = json.JSONDecoder().raw_decode(text, start)
+    lines = json.dumps(document, indent=2).splitlines(True)
+    lines.insert(len(lines) // 2, "WARNING: reading was slow\n")
+    return text[:start] + "".join(lines) + text[end:]
+
+
+@pytest.mark.parametrize("name", ["amd", "hygon", "metax", "mthreads"])
+def test_a_warning_inside_json(name):
+    part, inside = nine.PARTS[name](), 0
+    for entry in part.commands:
+        if isinstance(entry.get("stdout"), str) and entry["stdout"].lstrip().startswith(("{", "[", "mx-smi")) and "{" in entry["stdout"]:
+            entry["stdout"], inside = warned(entry["stdout"]), inside + 1
+    sections = nine.read(nine.recording(part))
+    assert inside and sections["accelerators." + name]["devices"] == healthy(name)["accelerators." + name]["devices"]
+
+
 @pytest.mark.parametrize("name", [name for name in nine.PARTS if len(LABELS[name]) > 1])
 def test_a_card_that_fell_off_the_tool(name):
     part, fewer = nine.PARTS[name](), nine.PARTS[name](count=1)

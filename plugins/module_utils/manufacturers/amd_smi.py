@@ -12,6 +12,7 @@ import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.process_names import program_names
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import source
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown, not_applicable, number, unknown
@@ -19,7 +20,6 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 _NOTHING = ("", "-", "--", "na", "none", "null", "unknown", "not supported", "xxx", "<redacted>", "err!", "error")
 _GENERATIONS = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 _JSON_START = re.compile(r'^[ \t]*(?=\{[ \t]*(?:["}]|\r?$)|\[[ \t]*(?:[\[{"\]]|\r?$))', re.MULTILINE)
-_CHATTER = re.compile(r"[ \t]*(?:WARN|ERROR|INFO|DEBUG|\[(?:WARN|ERR)|[A-Za-z]+Warning\b|/\S+\.py:\d+)", re.IGNORECASE)
 _ACCESS = re.compile(r"missing the following required group|unable to open /dev/|permission denied|must be root", re.IGNORECASE)
 _COMPLAINT = re.compile(r"error code|^\w*(?:Error|Exception):|\berror\b|not initialized|unable to|no AMD GPUs|AMDSMI_STATUS_", re.IGNORECASE)
 _NO_JSON = re.compile(r"\bjson\b(?! in it)", re.IGNORECASE)
@@ -227,7 +227,7 @@ def _flat(values):
 def documents(text):
     """(JSON values in a text with chatter before, between or inside them, why it cannot be parsed or "")."""
     problem = ""
-    for attempt in (text, "\n".join(line for line in text.splitlines() if not _CHATTER.match(line))):
+    for attempt in (text, chatter.without(text)):
         try:
             values, start = [], _JSON_START.search(attempt)
             while start:

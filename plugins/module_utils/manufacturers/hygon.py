@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import DEVICES, on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact, quantity
@@ -31,6 +31,18 @@ _NONE = re.compile(r"\bno (?:\w+ )?(?:dcu|hcu|gpu|device)s?\b", re.IGNORECASE)
 
 def parse_cards(text):
     """({index: {key in lower case: value}}, values of the node): JSON among other lines, else `HCU[0] : key: value` lines."""
+    cards, node = _json_cards(text)
+    if not cards and "{" in text:
+        cards, node = _json_cards(chatter.without(text))
+    if not cards:
+        for number, said in _LINE.findall(text):
+            key, colon, value = said.partition(":")
+            if colon:
+                cards.setdefault(int(number), {})[key.strip().lower()] = value.strip()
+    return cards, node
+
+
+def _json_cards(text):
     cards, node, decoder, end = {}, {}, json.JSONDecoder(), 0
     for tried, start in enumerate(match.end() - 1 for match in re.finditer(r"^\s*\{", text, re.MULTILINE)):
         if tried > 40:
@@ -46,11 +58,6 @@ def parse_cards(text):
                 number = _CARD.match(key)
                 mine = cards.setdefault(int(number.group(1)), {}) if number else node
                 mine.update((str(name).strip().lower(), str(value)) for name, value in values.items())
-    if not cards:
-        for number, said in _LINE.findall(text):
-            key, colon, value = said.partition(":")
-            if colon:
-                cards.setdefault(int(number), {})[key.strip().lower()] = value.strip()
     return cards, node
 
 

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
@@ -125,9 +124,11 @@ def parse_list(text):
 def parse_json(text):
     """-j prints its version before the JSON: ({bdf: card}, top, problems)"""
     try:
-        document = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
+        document = chatter.first_object(text)
     except (ValueError, RecursionError):
-        return {}, {}, ["-j: no JSON"] if "{" in text else []
+        return {}, {}, ["-j: no JSON"]
+    if document is None:
+        return {}, {}, []
     cards = {name: card for name, card in document.items() if re.match(_ADDRESS + r"\Z", name) and isinstance(card, dict)}
     top = {name: value for name, value in document.items() if isinstance(value, (str, int)) and not isinstance(value, bool)}
     if top.get("attached_gpus") != len(cards):

@@ -8,11 +8,10 @@ Names of -q: the vendor's own diagnosis tool and public exporters (drivers 2.7 t
 
 from __future__ import annotations
 
-import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_smi, vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, vendor_smi, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
 
 MANUFACTURER = "mthreads"
@@ -70,9 +69,9 @@ def _flatten(value, path, flat, depth=0):
 
 def json_log(text, what):
     """{"Driver Version": …, "Attached GPUs": "2", "GPU": [{…}]}, with or without words around it."""
-    log, start = vendor_smi.Log(), text.find("{")
+    log = vendor_smi.Log()
     try:
-        document = json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+        document = chatter.first_object(text)
     except (ValueError, RecursionError):
         return log
     for name, value in document.items() if isinstance(document, dict) else ():
