@@ -178,7 +178,7 @@ sections:
           command: "docker run --rm ..."
           evidence: "fleetproof-nodes-begin ..."
     would_start:
-      description: The commands that check mode withheld, each as it can be pasted. In the other cases a row has its own.
+      description: What a run would start and check mode withheld, each as it can be pasted. Of a step that is only told the command is in its row.
       type: list
       elements: str
       sample: []

@@ -107,6 +107,22 @@ def test_the_warning_stands_above_two_commands_as_above_one():
     assert found["would_start"][2].count("\ndocker run ") == 2
 
 
+def test_check_mode_shows_what_a_run_would_start_and_no_more():
+    """Libraries that are staged first are there by then; what is only told, for no client here can start it, is no change."""
+    away = {"/srv": {"dir": []}}
+    found = probed("thead", node("thead", **away), check_mode=True, slicing_library_target="/srv/installed")
+    kinds = [entry["kind"] for entry in found["writes"]]
+    assert len(found["would_start"]) == 3 and kinds.count("container") == 4 and kinds.count("library") == 1, kinds
+    assert "/srv/installed/thead/hggc_quota.so:" in found["would_start"][1] and {entry["outcome"] for entry in found["writes"]} == {"intended"}
+    for told in (
+        probed("thead", node("thead", ("ctr",)), check_mode=True),
+        probed("thead", node("thead", ()), check_mode=True),
+        probed("thead", node("thead", **{"/dev/alixpu_ctl": {"absent": True}}), check_mode=True),
+    ):
+        assert (told["would_start"], told["changed"]) == ([], False) and all(row["command"] or row["state"] == "unavailable" for row in told["checks"])
+        assert "container" not in [entry["kind"] for entry in told["writes"]]
+
+
 def _fnv(text):
     value = 14695981039346656037
     for byte in text.encode():

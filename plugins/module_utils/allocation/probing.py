@@ -45,7 +45,7 @@ class Probing:
         self.mounted = getattr(getattr(self.host, "_inner", self.host), "_root", "/")
         self.resolved, self.warning = resolve(self.host, options.get("runtime") or "")
         self.target, self.replace = (options.get("slicing_library_target") or "").rstrip("/"), bool(options.get("slicing_library_replace"))
-        self.rows, self.emitted, self.started, self.forced, self.unstaged = [], [], 0, "", ""
+        self.rows, self.emitted, self.started, self.forced, self.unstaged, self.coming = [], [], 0, "", "", ""
 
     def image(self, one):
         family = ""
@@ -90,6 +90,8 @@ class Probing:
         why = self.hand.stage("%s/%s" % (source, self.manufacturer), "%s/%s" % (target, self.manufacturer), self.replace)
         if why and not self.forced:
             self.unstaged = "the slicing libraries could not be staged: %s" % why
+        if self.hand.lock["state"] == hold.WITHHELD:
+            self.coming = "%s/%s/" % (target, self.manufacturer)
         self.machine.library_root = target
 
     def run(self):
@@ -147,7 +149,7 @@ class Probing:
         if not image:
             return "", None, why, ""
         placed = [(self._placed(grant), words, options) for grant, words, options in pairs]
-        missing = sorted({path for grant, _words, _options in placed for path in grant["missing"]})
+        missing = sorted({path for grant, _words, _options in placed for path in grant["missing"] if not self._comes(path)})
         unstaged = self.unstaged if any(m["origin"] == "library" for grant, _words, _options in placed for m in grant["mounts"]) else ""
         forced = (
             self.forced or unstaged or ("" if not missing else "an engine makes an empty directory of what is not on the machine: %s" % ", ".join(missing[:8]))
@@ -167,16 +169,19 @@ class Probing:
                 for grant, _words, options in placed:  # check mode: the journal has what would be written and started
                     self._make(dict(grant, mounts=[*grant["mounts"], *options.mounts]))
                 self.hand.start_together(argvs, "container")
-            self.emitted.append(printed)
+                self.emitted.append(printed)
             return printed, None, steps[0].reason, ""
         told = self.hand.start_together(argvs, "container", self.seconds, OUTPUT)
         if all(command.status == judge.answers.NOT_RECORDED for command in told):
-            self.emitted.append(printed)
             return printed, None, "not in the recording", ""
         self.started += len(argvs)
         if any(command.status != judge.answers.OK for command in told):
             sweep.settled(self.hand, self.resolved)  # a client that was ended leaves its container
         return printed, told, "", emitted.choose(self.resolved, placed[0][0])[0]["cli"]
+
+    def _comes(self, path):
+        """Whether a library is staged before the step in a run that may write."""
+        return bool(self.coming) and path.startswith(self.coming)
 
     def _steps(self, image, placed, forced):
         return [
