@@ -53,7 +53,8 @@ from ansible.plugins.callback import CallbackBase
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import text
 
 # What says that a machine reads the output.
-UNWATCHED = ("CI", "AWX_HOST", "AWX_ISOLATED_DATA_DIR", "JOB_ID", "JENKINS_URL", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BUILDKITE", "TEAMCITY_VERSION")
+UNWATCHED = ("CI", "JOB_ID", "GITHUB_ACTIONS", "GITLAB_CI", "TF_BUILD", "BUILDKITE", "TEAMCITY_VERSION")
+UNWATCHED_PREFIXES = ("AWX_", "TOWER_", "JENKINS_", "RUNNER_")  # the last of ansible-runner, which gives ansible-playbook a terminal
 EVERY = 0.5  # seconds between two looks at the clock
 CLEAR = "\r\x1b[K"
 FOLD = "run_fold"
@@ -63,7 +64,7 @@ def watched(stream, environment):
     """Whether a person looks at the stream through a terminal that understands us."""
     if environment.get("TERM", "dumb") in ("", "dumb") or any(environment.get(name) for name in UNWATCHED):
         return False
-    if any(name.startswith(("AWX_", "TOWER_", "JENKINS_")) for name in environment):
+    if any(name.startswith(UNWATCHED_PREFIXES) for name in environment):
         return False
     try:
         return stream.isatty()

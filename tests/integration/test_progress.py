@@ -18,11 +18,10 @@ from ansible_collections.fleetproof.accelerator.plugins.callback import progress
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = re.compile(r"(\d+) of 12 nodes done, (\d+) running, (\d+) waiting")
-QUIET = ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "JENKINS_URL", "JOB_ID", "TF_BUILD", "BUILDKITE", "TEAMCITY_VERSION")
 
 
 def environment(**more):
-    kept = {key: value for key, value in os.environ.items() if key not in QUIET and not key.startswith(("AWX_", "TOWER_", "JENKINS_"))}
+    kept = {key: value for key, value in os.environ.items() if key not in progress.UNWATCHED and not key.startswith(progress.UNWATCHED_PREFIXES)}
     kept.update(ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"), ANSIBLE_CALLBACKS_ENABLED="fleetproof.accelerator.progress", TERM="xterm", **more)
     kept.update(ANSIBLE_NOCOLOR="1")
     return kept
@@ -102,6 +101,7 @@ class Tty:
         ({"TERM": "xterm", "CI": "1"}, False),
         ({"TERM": "xterm", "GITHUB_ACTIONS": "true"}, False),
         ({"TERM": "xterm", "JENKINS_HOME": "/x"}, False),
+        ({"TERM": "xterm", "RUNNER_OMIT_EVENTS": "False"}, False),
         ({"TERM": "xterm", "AWX_PRIVATE_DATA_DIR": "/x"}, False),
     ],
 )

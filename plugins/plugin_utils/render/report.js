@@ -101,7 +101,7 @@
     var filter = function () {
       if (!words) { prepare(); }
       var wanted = text.value.toLowerCase().split(/\s+/).filter(Boolean);
-      var cohort = chosen[0] ? chosen[0].value : "";
+      var cohort = chosen[0] ? chosen[0].value.trim().replace(/\s+/g, " ") : "";
       var rule = chosen[1] ? chosen[1].value : "";
       var verdicts = {};
       var names = {};
@@ -110,7 +110,7 @@
       order.forEach(function (place) {
         var row = rows[place];
         var keep = verdicts[row.cells[1].className] !== false && wanted.every(function (word) { return words[place].indexOf(word) >= 0; });
-        keep = keep && (!cohort || row.cells[row.cells.length - 1].textContent.trim() === cohort.trim());
+        keep = keep && (!cohort || row.cells[row.cells.length - 1].textContent.trim().replace(/\s+/g, " ") === cohort);
         keep = keep && (!rule || (" " + (row.getAttribute("data-r") || "") + " ").indexOf(" " + rule + " ") >= 0);
         if (keep) {
           names[row.cells[0].firstChild.getAttribute("href")] = true;
