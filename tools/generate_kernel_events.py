@@ -30,6 +30,9 @@ clock is not corrected and may be some seconds a day off. What ended before this
 was attached there (five minutes after the boot or later) is info and condemns nothing. A reading from a cursor on (`kernel_events`, option `since`)
 speaks of what came after it; `_whole_boot` makes that unknown.
 
+The preflight hands no cursor on from run to run: it judges the whole boot. A fault that an earlier run saw is one as long as nobody restarted the node
+or replaced the part, and a run gives the same verdict whether or not one came before it. What ages sets `_max_age_hours`.
+
 | Level | Meaning |
 |---|---|
 | fail | the manufacturer asks for a reset, a reboot or a replacement before work is put on the device |
