@@ -212,3 +212,16 @@ def test_what_a_wrong_root_withholds_is_no_change(driver, tmp_path, monkeypatch)
     monkeypatch.setattr(ask, "effects", lambda host, _withheld, *more: effects.effects(host, "host root /mnt: no proc in it", *more))
     section = at(driver, tmp_path)
     assert section["checks"][0]["detail"] == "off, not asked: host root /mnt: no proc in it" and section["changed"] is False and driver.calls("set") == []
+
+
+def test_in_a_process_namespace_of_its_own_the_asker_is_named_as_the_host_does(tmp_path):
+    (tmp_path / "proc").mkdir()
+    code = "import os; from %s import _asker; print(os.getpid(), *_asker(%r), *_asker('/nowhere'))" % (effects.__name__, str(tmp_path))
+    line = 'mount --bind /proc "$1/proc" && exec unshare --pid --fork --mount-proc "$2" -c "$3"'
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    argv = ["unshare", "--mount", "sh", "-c", line, "sh", str(tmp_path), sys.executable, code]
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode and "unshare" in done.stderr + done.stdout:
+        pytest.skip("no namespace can be made here: %s" % done.stderr[-200:])
+    own, seen, start, fallback, _start = done.stdout.split()
+    assert own == fallback == "1" and int(seen) > 1 and int(start) > 0, done.stderr

@@ -233,7 +233,7 @@ class _Live:
             os.chdir("/")
             live = self._live
             live._helper, live._until = None, time.monotonic() + seconds + _OFF_TRIES * (_OFF_SECONDS + 3) + 60
-            told = _switch(live.run, directory, seconds, *request)
+            told = _switch(live.run, directory, seconds, _asker(live._root), *request)
             os.write(ours, json.dumps(told).encode())
         finally:
             os._exit(0)
@@ -243,10 +243,18 @@ def _fields(command):
     return {name: value[:_MAX_KEPT] if isinstance(value, str) else value for name, value in ((n, getattr(command, n)) for n in _FIELDS)}
 
 
-def _switch(run, directory, seconds, key, note, on, off, refused, stdin):
+def _asker(root):
+    """[process id, its start] of this process as the host's own /proc numbers it: in a pod its own would be another number."""
+    for path in (root.rstrip("/") + "/proc/self/stat", "/proc/self/stat"):
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii", errors="replace") as stat:
+            told = stat.read()
+            return [int(told.split(" ", 1)[0]), started(told)]
+    return [os.getpid(), ""]
+
+
+def _switch(run, directory, seconds, asker, key, note, on, off, refused, stdin):
     try:
-        with open("/proc/self/stat", encoding="ascii", errors="replace") as stat:
-            _write(directory, key, dict(note, asker=[os.getpid(), started(stat.read())]), True)
+        _write(directory, key, dict(note, asker=asker), True)
     except OSError as error:
         return {"reason": "no note of it could be left: %s" % error.strerror, "tried": []}
     first, tries, why = None, [], ""
