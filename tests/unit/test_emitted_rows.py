@@ -63,6 +63,16 @@ def test_each_container_row_has_its_command(manufacturer):
     assert not rows["sidecar-visibility"]["command"], "it is never measured"
 
 
+@pytest.mark.parametrize("manufacturer", PROBED)
+def test_a_grant_of_which_something_is_missing_has_its_command(manufacturer):
+    section = copy.deepcopy(healthy(manufacturer))
+    for made in section["grants"].values():
+        made["sliced"]["missing"] = ["/srv/slicing/gone.so"]
+    driver = {"runtime_version": samples.DRIVER.get(manufacturer, {"unknown": "x"})}
+    emitted_rows.complete(section, [samples.accelerator(manufacturer)], driver, DOCKER, "registry.example/probe:1")
+    assert all(rows_of(section)[name]["command"] for name in ROWS)
+
+
 @pytest.mark.parametrize("manufacturer", sorted(set(samples.NODES) - set(PROBED)))
 def test_no_probe_is_no_command(manufacturer):
     section = told(manufacturer)

@@ -36,6 +36,8 @@ def resolve(host, named):
 
 
 class Probing:
+    coming = ""  # where libraries are going to be staged; nowhere for one that only tells
+
     def __init__(self, manufacturer, machine, accelerators, hand, options):
         self.manufacturer, self.machine, self.accelerators, self.hand = manufacturer, machine, accelerators, hand
         self.named, self.pull = options.get("image") or "", options.get("pull") or "missing"
@@ -45,7 +47,7 @@ class Probing:
         self.mounted = getattr(getattr(self.host, "_inner", self.host), "_root", "/")
         self.resolved, self.warning = resolve(self.host, options.get("runtime") or "")
         self.target, self.replace = (options.get("slicing_library_target") or "").rstrip("/"), bool(options.get("slicing_library_replace"))
-        self.rows, self.emitted, self.started, self.forced, self.unstaged, self.coming = [], [], 0, "", "", ""
+        self.rows, self.emitted, self.started, self.forced, self.unstaged = [], [], 0, "", ""
 
     def image(self, one):
         family = ""
