@@ -10,12 +10,13 @@ import functools
 from ansible.errors import AnsibleActionFail, AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action import children, role_steps
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.collect import FAILED, NO_ANSWER, READ, TIMEOUT, CollectAction
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.collect import FAILED, NO_ANSWER, READ, TIMEOUT, TIMEOUTS, CollectAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, utc
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.settings import readable_manufacturers
 
 HOST = "host"  # the role whose first step read what the node is, and found the manufacturers
+OWN_TIME = "given up: the task that reads all of them had %s seconds"
 AT_ONCE = 10  # as many sessions as sshd takes of one connection (MaxSessions in sshd_config(5)); beyond that ssh connects anew
 
 
@@ -33,8 +34,16 @@ class ActionModule(CollectAction):
         roles = {name: role for name in names for role in (self._role(name, task_vars),) if role}
         works = {name: functools.partial(self._steps, role, role.variables(task_vars)) for name, role in roles.items()}
         result.update(changed=False, read={}, left=[name for name in names if name not in roles])
-        wrong = []
-        for name, outcome in children.at_once(works, AT_ONCE).items():
+        wrong, outcomes = [], {}
+        try:
+            children.at_once(works, AT_ONCE, outcomes)
+        except BaseException as error:  # a timeout of this task is no Exception
+            if error.__class__.__name__ in TIMEOUTS:
+                for outcome in outcomes.values():
+                    if outcome.step:
+                        self._file(outcome, task_vars["inventory_hostname"], OWN_TIME % self._task.timeout)
+            raise
+        for name, outcome in outcomes.items():
             if outcome.step:
                 self._file(outcome, task_vars["inventory_hostname"])
             if outcome.status == children.FAILED:
@@ -83,10 +92,12 @@ class ActionModule(CollectAction):
             return TIMEOUT, {}, NO_ANSWER % timeout
 
     @staticmethod
-    def _file(outcome, node):
+    def _file(outcome, node, given_up=""):
         """What a child left undone, with the reason."""
         step = outcome.step
-        status, reason = (TIMEOUT, NO_ANSWER % step["seconds"]) if outcome.status == children.OVERRUN else (FAILED, outcome.reason or str(outcome.value))
+        status, reason = (
+            (TIMEOUT, given_up or NO_ANSWER % step["seconds"]) if outcome.status == children.OVERRUN else (FAILED, outcome.reason or str(outcome.value))
+        )
         outcome.reason = reason
         run = RunDirectory(step["run"])
         filed = run.load(node, step["sections"])

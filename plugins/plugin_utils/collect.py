@@ -27,7 +27,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.settings im
 READ, UNREACHABLE, TIMEOUT, NO_PYTHON, FAILED = "read", "unreachable", "timeout", "no_python", "failed"
 _CONNECT_TRIES = 2  # at 2,000 nodes some connections fail for no lasting reason
 _MAX_REASON = 400
-_TIMEOUTS = ("TaskTimeoutError", "AnsibleTimeoutError", "StepTimeoutError")
+TIMEOUTS = ("TaskTimeoutError", "AnsibleTimeoutError", "StepTimeoutError")
 NO_ANSWER = "no answer within %s seconds; the connection or the module hangs"
 PREFIX = "fleetproof.accelerator."
 _OF_DEVICE = ("id", "index", "kind", "parent", "name", "identity", "memory_mib", "partition", "device_nodes", "extra")
@@ -98,7 +98,7 @@ class CollectAction(ActionBase):
             except AnsibleError as error:
                 return FAILED, {}, one_line(error)
             except BaseException as error:  # the task's own timeout is no Exception
-                if error.__class__.__name__ not in _TIMEOUTS:
+                if error.__class__.__name__ not in TIMEOUTS:
                     raise
                 return TIMEOUT, {}, NO_ANSWER % timeout
             if answer.get("unreachable"):

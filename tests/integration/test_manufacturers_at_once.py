@@ -113,6 +113,20 @@ def test_tags_that_are_left_out(tmp_path):
     assert len([name for name in sections if name.startswith("accelerators.")]) == 9 and not [name for name in sections if name.startswith("allocation.")]
 
 
+def test_what_a_timeout_of_the_task_itself_cuts_off_is_filed(tmp_path):
+    """In a playbook of one's own: the section says why it is empty."""
+    hanging = tmp_path / "python"
+    hanging.write_text("#!/bin/sh\nexec sleep 3000\n")
+    hanging.chmod(0o755)
+    here = {"ansible_connection": "local", "ansible_python_interpreter": str(hanging)}
+    inventory = plays.write_inventory(tmp_path / "inventory.json", {"accelerator_nodes": {"hosts": {"nine": here}}})
+    read = {"fleetproof.accelerator.manufacturers_read": {"manufacturers": ["metax"]}, "timeout": 15}
+    tasks = [*ONE_BY_ONE[0]["tasks"][:2], read]
+    run = own_play([dict(ONE_BY_ONE[0], tasks=tasks)], tmp_path, inventory)
+    assert run.code != 0 and told(run)["accelerators.metax"][1] == "timeout", run.output
+    assert run.sections("nine")["accelerators.metax"]["reason"] == "given up: the task that reads all of them had 15 seconds"
+
+
 @pytest.mark.parametrize(("parts", "names"), [([nine.hygon()], {"accelerators.hygon", "allocation.hygon"}), ([], set())])
 def test_a_node_of_one_manufacturer_or_none_is_asked_each_thing_once(tmp_path, parts, names):
     path = plays.write_inventory(tmp_path / "one.json", json.loads(json.dumps(nine.recording(*parts))))

@@ -166,3 +166,11 @@ def test_a_worker_told_to_stop_takes_its_children_along(tmp_path):
     finally:
         parent.kill()
         parent.wait()
+
+
+def test_what_still_runs_when_the_time_of_all_is_over_is_told():
+    outcomes = {}
+    with pytest.raises(children.StepTimeoutError), children.limit(3):
+        children.at_once({"good": good, "slow": lambda told: (told.begin({"step": 1}, 300), time.sleep(300))}, 2, outcomes)
+    assert (outcomes["good"].status, outcomes["good"].value) == (children.DONE, "whole")
+    assert (outcomes["slow"].status, outcomes["slow"].step) == (children.OVERRUN, {"step": 1})

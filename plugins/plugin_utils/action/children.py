@@ -173,9 +173,12 @@ def _taken_along(running):
             signal.signal(number, kept[number])
 
 
-def at_once(works, most):
-    """name -> Outcome. works: name -> function of a Told, which runs in its own process; at most so many at a time, in their order."""
-    display, waiting, running, outcomes = Display(), list(works), {}, {}
+def at_once(works, most, outcomes=None):
+    """name -> Outcome. works: name -> function of a Told, which runs in its own process; at most so many at a time, in their order.
+
+    outcomes: filled as they end; what is still running when this is ended from without is in it as overrun.
+    """
+    display, waiting, running, outcomes = Display(), list(works), {}, {} if outcomes is None else outcomes
     with _taken_along(running):
         try:
             while waiting or running:
@@ -193,6 +196,8 @@ def at_once(works, most):
                         child.end()
                         outcomes[name] = running.pop(name).outcome
         finally:
-            for child in running.values():
+            for name, child in running.items():
+                child.outcome.status = OVERRUN
                 child.end()
+                outcomes[name] = child.outcome
     return outcomes
