@@ -36,7 +36,7 @@ def outcomes(run, rule):
 
 def of(where, name):
     run = plays.Run(0, "", where / "runs")
-    return json.loads((run.root / name / "fleet.json").read_text(encoding="utf-8"))
+    return plays.read(run.root / name / "fleet.json")
 
 
 def test_the_second_run_sees_the_first(where, replayed):

@@ -18,11 +18,15 @@ from ansible_collections.fleetproof.accelerator.tests.fleet.test_measurements im
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "schemas" / "fleet.json").read_text(encoding="utf-8"))
 
 
+def fits(tmp_path):
+    jsonschema.validate(json.loads((tmp_path / "r1" / "fleet.json").read_text(encoding="utf-8")), SCHEMA)
+
+
 def test_a_cohort_has_its_values_its_reference_and_its_floor(tmp_path):
     nodes = {"n%d" % i: [measured("nvidia:%d" % c, around(740, (i, c).__str__()), metric="gemm-bf16") for c in range(8)] for i in range(6)}
     nodes["n4"][3]["samples"] = [588.0, 590.0, 592.0]
     fleet = run(tmp_path, nodes)
-    jsonschema.validate(fleet, SCHEMA)
+    fits(tmp_path)
     (series,) = fleet["measurements"]
     assert (series["metric"], series["better"], series["product"]) == ("gemm-bf16", "higher", "NVIDIA H100 80GB HBM3")
     assert series["cohort"] == fleet["cohorts"][0]["name"] and series["number"] == len(series["values"]) == 48
@@ -48,7 +52,7 @@ def test_what_was_measured_otherwise_is_a_plot_of_its_own(tmp_path):
 
 def test_pairs_are_a_matrix_with_the_slow_cells_marked(tmp_path):
     fleet = run(tmp_path, dict.fromkeys("abcdef"), all_pairs(lambda a, b: 0.8 if "c" in (a, b) else 1))
-    jsonschema.validate(fleet, SCHEMA)
+    fits(tmp_path)
     (matrix,) = fleet["matrices"]
     assert [end[0] for end in matrix["ends"]] == list("abcdef") and matrix["pairs"] == 30
     assert all(matrix["values"][i][i] is None for i in range(6)) and matrix["values"][2][0] < 320 < matrix["values"][0][1]
@@ -58,7 +62,7 @@ def test_pairs_are_a_matrix_with_the_slow_cells_marked(tmp_path):
 
 def test_a_run_without_measurements_has_none(tmp_path):
     fleet = run(tmp_path, dict.fromkeys("ab"))
-    jsonschema.validate(fleet, SCHEMA)
+    fits(tmp_path)
     assert fleet["measurements"] == fleet["matrices"] == [] and 'id="measured"' not in html.render(fleet)
 
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fleet_document
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300  # seconds: only to end a test that hangs
 
@@ -26,7 +28,7 @@ class Run:
         return (self.root / "latest").resolve(strict=True)
 
     def fleet(self):
-        return json.loads((self.path / "fleet.json").read_text(encoding="utf-8"))
+        return read(self.path / "fleet.json")
 
     def sections(self, node):
         """section -> newest envelope."""
@@ -77,4 +79,6 @@ def write_inventory(path, document):
 
 
 def read(path):
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+    """The document of a file; a fleet document as it is in memory."""
+    document = json.loads(Path(path).read_text(encoding="utf-8"))
+    return fleet_document.whole(document) if Path(path).name == "fleet.json" else document

@@ -20,6 +20,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records imp
     acceptance_record,
     baseline,
     comparing,
+    fleet_document,
     folded,
     json_text,
     regular_file,
@@ -201,7 +202,7 @@ def _fold(run, roster, plans, profile, judgement, processes):
         (judgement.path / name).write_text(render(fleet), encoding="utf-8", errors="backslashreplace")
 
     def rest():
-        _write(judgement.path / "fleet.json", fleet)
+        fleet_document.write(judgement.path / "fleet.json", fleet)
         for entry, findings, rows in results:
             evidence = "nodes/%s/ of run %s" % (encode(entry["node"]), run.run_id)
             _append(records, entry["node"], acceptance_record.result(entry, findings, rows, evidence))
@@ -302,22 +303,3 @@ def _levels(one):
 
 
 _RANK = {"not_applicable": 0, "not_run": 1, "unknown": 2, "found": 3}
-
-
-def _write(path, fleet):
-    """The fleet document, a verdict at a time; rules that nodes share are turned into text once."""
-    known = {}
-    with path.open("w", encoding="utf-8") as out:
-        head = {key: value for key, value in fleet.items() if key != "verdicts"}
-        out.write(_dumps(head)[:-1] + ',"verdicts":[')
-        for position, entry in enumerate(fleet["verdicts"]):
-            shared = known.get(id(entry["rules"]))
-            if shared is None:
-                shared = known[id(entry["rules"])] = _dumps(entry["rules"])
-            rest = _dumps({key: value for key, value in entry.items() if key != "rules"})
-            out.write("%s\n%s,%s" % ("," if position else "", rest[:-1], '"rules":%s}' % shared))
-        out.write("\n]}\n")
-
-
-def _dumps(document):
-    return json.dumps(document, separators=(",", ":"), allow_nan=False)
