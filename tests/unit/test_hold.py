@@ -241,6 +241,40 @@ def test_modes_of_libraries_are_those_of_their_source(place):
     assert tree(place / "fresh") == ["lib", "lib/nvidia", "lib/nvidia/somebody"], "a directory that somebody else uses by now stays"
 
 
+def test_what_an_engine_made_in_the_place_of_a_library_is_no_other_version(place):
+    """It makes an empty directory of a file that is gone when it starts a container: before the libraries are there, and after a run was killed."""
+    target = place / "fresh"
+    (target / "ld.so.preload").mkdir(parents=True)
+    hand, _state = taken(place)
+    assert hand.stage(str(place / "operator" / "nvidia"), str(target)) == "" and (target / "ld.so.preload").is_file()
+    hand.let_go()
+    (target / "ld.so.preload").unlink()
+    (target / "ld.so.preload").mkdir()
+    again, _state = taken(place)
+    again.end()
+    assert tree(target) == [] and tree(place / "state") == CLEAN
+    (target / "ld.so.preload" / "somebody").mkdir(parents=True)
+    hand, _state = taken(place)
+    assert hand.stage(str(place / "operator" / "nvidia"), str(target)) == "Is a directory"
+    hand.end()
+    assert tree(target) == ["ld.so.preload", "ld.so.preload/somebody"], "what is not empty is somebody's"
+
+
+def test_what_a_container_that_may_be_left_mounts_stays_for_the_next_run(place):
+    hand, _state = taken(place)
+    made = root_of(place) + "/preflight-x/etc/npu_info.config"
+    assert hand.write(made, "x") == hand.stage(str(place / "operator" / "nvidia"), str(place / "fresh")) == ""
+    hand.start(["true"], "container")
+    hand.settle("container", hold.LEFT, "the engine does not answer")
+    hand.end()
+    told = {entry["kind"]: (entry["outcome"], entry["detail"]) for entry in hand.journal}
+    assert told["file"] == told["library"] == (hold.LEFT, "a container that mounts it may be left: the engine does not answer")
+    assert os.path.exists(made) and (place / "fresh" / "ld.so.preload").exists()
+    again, _state = taken(place)
+    again.end()
+    assert tree(place / "state") == CLEAN and not (place / "fresh").exists()
+
+
 def test_a_library_that_was_installed_meanwhile_is_not_taken_away(place):
     target = place / "fresh"
     hand, _state = taken(place)

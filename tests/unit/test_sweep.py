@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, sweep
+from allocation_samples import OK, accelerator
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import container_command, probe, sweep
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import hold
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
@@ -133,6 +134,20 @@ def test_of_two_the_one_that_stays_is_removed_again(node):
     )
     made = node.sweep(DOCKER)
     assert made["errors"] == [] and node.calls()[1::2] == ["docker rm -f a1 b2", "docker rm -f b2"]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_containers_go_before_what_they_mount(node, fails):
+    """An engine that is just starting one would make directories of files that are gone; where it does not answer, they stay for the next run."""
+    stale = node.here / "state" / "preflight-x"
+    stale.mkdir(parents=True)
+    node.client("docker", f"if [ -e {stale} ]; then echo there >> {node.here}/calls; fi; {FAIL if fails else ':'}")
+    host = LiveHost(path="%s/bin" % node.here)
+    given = {"manufacturer": "thead", "devices": [accelerator("thead")], "detection": OK, "image": "i:1", "runtime": "docker"}
+    section = probe.collect(host, given, str(node.here / "state"), "")
+    host.close()
+    assert node.calls()[:2] == ["docker ps -aq --filter " + LABEL, "there"] and stale.exists() is fails
+    assert ("stale-container-sweep" in {row["capability"] for row in section["checks"]}) is fails
 
 
 def test_rows_are_one_for_each_accelerator(node):

@@ -76,8 +76,10 @@ class Probing:
         return bool(one.maker.PROBE)
 
     def take(self):
-        if self.hand.take(self.patience) == hold.TAKEN:
+        if self.hand.take(self.patience, clean=False) == hold.TAKEN:
             swept = sweep.sweep(self.hand, self.resolved)
+            if not swept["errors"]:  # else a container of an earlier run may be about to start on what that run wrote
+                self.hand.clean()
             self.rows += sweep.rows([one.label for one in self.accelerators], swept["errors"])
         else:
             self.forced = self.hand.withheld

@@ -60,7 +60,8 @@ def _remove(hand, engine, ids, remove):
 def sweep(hand, resolved):
     """{removed: [{cli, ids}], errors: [what makes this run's results unsafe], unlisted: [engines this run does not drive]}."""
     made = {"removed": [], "errors": [], "unlisted": []}
-    hand.end_strays(commands.CLIENTS, commands.LABEL)
+    if hand.end_strays(commands.CLIENTS, commands.LABEL):
+        hand.pause(_PAUSE)  # what the engine was asked last is still done
     for engine, driven in engines(hand.host, resolved):
         listed = hand.host.run(commands.listing(engine), _SECONDS)
         why = _failed(listed)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import shlex
 import signal
@@ -22,9 +21,10 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import Command
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.child import Outside, locate
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.staging import STAGED, Staging
 
 ROOT = "/var/lib/fleetproof/accelerator"
-LOCK, STAGED = "lock", ".staged"
+LOCK = "lock"
 OPERATOR_LOCK = "/var/lib/gpustack/operator/preflight/lock"  # taken too where it is: the operator's own preflight asks the same drivers
 TAKEN, CONTENDED, UNLOCKABLE, WITHHELD = "taken", "contended", "unlockable", "withheld"
 # how an entry of the journal ended
@@ -71,9 +71,12 @@ class _Intending:
         self.journal.append(entry)
         return entry
 
-    def take(self, patience=0):
+    def take(self, patience=0, clean=True):
         self._note("lock", self.lock["path"], INTENDED)
         return WITHHELD
+
+    def clean(self):
+        """Nothing is taken away."""
 
     def start(self, argv, kind="command", timeout=None, **more):
         """Starts what changes the node. kind container: it goes away by itself (--rm), else it is the command's own end that counts."""
@@ -105,7 +108,8 @@ class _Intending:
         """How what is open ended; here nothing is."""
 
     def end_strays(self, clients, word):
-        """None is looked for."""
+        """How many were ended: none is looked for."""
+        return 0
 
     def pause(self, seconds):
         """Nothing is waited for."""
@@ -118,7 +122,7 @@ class _Intending:
 class _Replaying(_Intending):
     """What was started answers from the recording; nothing is done."""
 
-    def take(self, patience=0):
+    def take(self, patience=0, clean=True):
         self._note("lock", self.lock["path"], INTENDED)
         self.lock["reason"] = "a recording is read"
         return TAKEN
@@ -128,7 +132,7 @@ class _Replaying(_Intending):
         return self.host.run(argv, timeout, **more)
 
 
-class _Holding(_Intending):
+class _Holding(Staging, _Intending):
     def __init__(self, host, live, root, operator_lock):
         super().__init__(host, "", root)
         self._live, self._operator_lock = live, operator_lock
@@ -166,7 +170,7 @@ class _Holding(_Intending):
         self._note("lock", self.lock["path"], KEPT, "an empty file; the kernel lets go of it with the process")
         self.lock.update(state=TAKEN, reason="")
         if clean:
-            self._clean_stale()
+            self.clean()
         return TAKEN
 
     def _existing(self, path):
@@ -280,8 +284,11 @@ class _Holding(_Intending):
 
         return self._do("file", path, act)
 
-    def _clean_stale(self):
-        """What a run that was killed left: its files, and the libraries it had put there for its own time."""
+    def clean(self):
+        """What a run that was killed left: its files, and the libraries it had put there for its own time. Its containers go first (sweep.py):
+
+        an engine that is just starting one makes directories of the files that are gone.
+        """
         self._unstage("left by a run that was killed")
         try:
             names = sorted(name for name in os.listdir(self._fd) if name not in (LOCK, STAGED, "lib"))
@@ -293,129 +300,6 @@ class _Holding(_Intending):
             trouble = files.remove(self._fd, name)
             if trouble:
                 entry.update(outcome=LEFT, detail=trouble)
-
-    # -- libraries
-
-    def stage(self, source, target, replace=False):
-        def act(entry):
-            beside = self._live if self._live._root == "/" else LiveHost(deadline=10)  # a dead file system holds its helper, not us
-            there = beside.stat(source)
-            if not there.ok:
-                raise OSError(errno.ENOENT, "no directory %s with libraries: %s" % (source, there.reason))
-            listed = files.listed(source)
-            wanted = {relative: files.digest_of(os.path.join(source, relative)) for relative, _mode in listed}
-            found = {relative: self._digest(target, relative) for relative in wanted}
-            self._in_time()
-            new = {relative: wanted[relative] for relative in wanted if found[relative] is None}
-            differ = [relative for relative in wanted if found[relative] not in (None, wanted[relative])]
-            if differ and not replace:
-                raise OSError(errno.EEXIST, "another version is installed there: %s" % files.some(differ))
-            if new or differ:
-                self._remember(target, new, differ)
-            for relative, mode in listed:
-                if relative in new or relative in differ:
-                    self._in_time()
-                    self._copy(source, target, relative, mode)
-            told = "%d files: %d were there, %d are this run's" % (len(listed), len(listed) - len(new) - len(differ), len(new))
-            entry["detail"] = "%s%s" % (told, ", %d replaced for good: %s" % (len(differ), files.some(differ)) if differ else "")
-            entry["outcome"] = OPEN if new else KEPT
-
-        return self._do("library", target, act, "from %s" % source)
-
-    def _in_time(self):
-        if self._live.remaining() <= 0:
-            raise OSError(errno.ETIME, "the deadline of the module had passed")
-
-    def _digest(self, target, relative):
-        try:
-            at = self._find(target, relative)
-            try:
-                return files.digest_of(relative.rpartition("/")[2], at)
-            finally:
-                os.close(at)
-        except FileNotFoundError:
-            return None
-
-    def _find(self, target, relative):
-        """Descriptor of the directory of a staged file."""
-        at = self._directory(target)
-        for name in relative.split("/")[:-1]:
-            try:
-                below = os.open(name, files.DIRECTORY, dir_fd=at)
-            finally:
-                os.close(at)
-            at = below
-        return at
-
-    def _copy(self, source, target, relative, mode):
-        folder, _slash, name = ("%s/%s" % (target, relative)).rpartition("/")
-        start = self._existing(folder)[0]
-        at = self._walk(start, folder[len(start) :].split("/"))
-        try:
-            with open(os.path.join(source, relative), "rb") as read:
-                files.put(at, name, lambda fd: files.pour(fd, read), mode)
-        finally:
-            os.close(at)
-
-    def _remember(self, target, new, differ):
-        """On the disk before the first file is: so a killed run's libraries are known."""
-        folders = {path for relative in new for path in files.parents(target + "/" + relative)}
-        folders = [path for path in folders if path not in (self.root, *files.parents(self.root)) and not self.host.exists(path).value]
-        known = [*self._remembered(), {"target": target, "files": new, "replaced": differ, "directories": sorted(folders, key=len, reverse=True)}]
-        files.put(self._fd, STAGED, lambda fd: files.whole(fd, json.dumps(known).encode()), 0o600)
-
-    def _remembered(self):
-        try:
-            fd = os.open(STAGED, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
-        except FileNotFoundError:
-            return []
-        with open(fd, encoding="utf-8") as told:
-            try:
-                return json.load(told)
-            except ValueError as error:
-                raise OSError(errno.EBADMSG, str(error)) from None
-
-    def _unstage(self, detail=""):
-        """(paths that stayed)."""
-        try:
-            known = self._remembered()
-            left = [told for tree in known for told in self._unstage_tree(tree)]
-            if not left:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(STAGED, dir_fd=self._fd)
-        except OSError as error:
-            known, left = [], ["%s/%s: %s" % (self.root, STAGED, error.strerror)]
-        if detail and (known or left):
-            told = ", ".join(tree["target"] for tree in known)
-            self._note("stale", told or self.root, LEFT if left else REMOVED, "; ".join(left) or detail)
-        return left
-
-    def _unstage_tree(self, tree):
-        left = []
-        for relative in [*tree["files"], *tree["replaced"]]:
-            name, ours = relative.rpartition("/")[2], tree["files"].get(relative)
-            try:
-                at = self._find(tree["target"], relative)
-                try:
-                    for one in os.listdir(at):
-                        # another content is somebody else's: whoever installs libraries may have been here since
-                        if one.startswith(".%s.stage-" % name) or (one == name and ours == files.digest_of(name, at)):
-                            os.unlink(one, dir_fd=at)
-                finally:
-                    os.close(at)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                left.append("%s/%s: %s" % (tree["target"], relative, error.strerror))
-        for path in tree["directories"]:
-            parent, _slash, name = path.rpartition("/")
-            with contextlib.suppress(OSError, Outside):  # what somebody else put into it stays
-                at = self._directory(parent or "/")
-                try:
-                    os.rmdir(name, dir_fd=at)
-                finally:
-                    os.close(at)
-        return left
 
     # -- what is started
 
@@ -458,8 +342,9 @@ class _Holding(_Intending):
 
     def end_strays(self, clients, word):
         """Ends clients that a killed run left starting a container: each outlives it and would start one after the sweep. An orphan has no other parent."""
+        ended = 0
         if self._fd is None or self._live._root != "/":
-            return
+            return ended
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as told:
@@ -470,26 +355,41 @@ class _Holding(_Intending):
                     orphan = told.read().rpartition(b")")[2].split()[1] == b"1"
                 if orphan:
                     os.kill(int(pid), signal.SIGKILL)
+                    ended += 1
                     self._note("stale", "process %s: %s" % (pid, words[0]), REMOVED, "left by a run that was killed")
             except OSError:
                 continue
+        return ended
 
     def end(self):
         if self._fd is None:
             return
+        alive = next((entry["detail"] for entry in self.journal if entry["kind"] == "container" and entry["outcome"] in (LEFT, OPEN)), None)
         try:
-            for name in sorted(self._mine):
-                trouble = files.remove(self._fd, name)
-                for entry in self._mine[name]:
-                    if entry["outcome"] == OPEN:
-                        entry.update(outcome=LEFT, detail=trouble) if trouble else entry.update(outcome=REMOVED)
-            left = self._unstage()
-            for entry in self.journal:
-                if entry["kind"] == "library" and entry["outcome"] == OPEN:
-                    entry.update(outcome=LEFT, detail="; ".join(left)) if left else entry.update(outcome=REMOVED)
+            if alive is None:
+                self._take_away()
+            else:  # an engine that comes back to a container of ours would make directories of what it mounts
+                self._leave("a container that mounts it may be left: %s" % (alive or "it was not looked for"))
         finally:
             self.let_go()
             self.withheld = "the run has ended"
+
+    def _take_away(self):
+        for name in sorted(self._mine):
+            trouble = files.remove(self._fd, name)
+            for entry in self._mine[name]:
+                if entry["outcome"] == OPEN:
+                    entry.update(outcome=LEFT, detail=trouble) if trouble else entry.update(outcome=REMOVED)
+        left = self._unstage()
+        for entry in self.journal:
+            if entry["kind"] == "library" and entry["outcome"] == OPEN:
+                entry.update(outcome=LEFT, detail="; ".join(left)) if left else entry.update(outcome=REMOVED)
+
+    def _leave(self, why):
+        """What is this run's stays for the next one to clean."""
+        for entry in self.journal:
+            if entry["outcome"] == OPEN:
+                entry.update(outcome=LEFT, detail=why)
 
 
 def _line(argv):
