@@ -68,3 +68,18 @@ def test_other_adapters(captures, name, device, type_, firmware, ports):
     if firmware:
         assert found["firmware"] == firmware
     assert {n: (p["gbit_s"], p["lanes"], p["speed"]) for n, p in found["ports"].items()} == ports
+
+
+# No reader asks these: benchmarks are run by no preflight, and the files of the kernel tell what the other tools would.
+NOT_ASKED = {
+    "ethtool", "flint", "ib", "ibdev2netdev", "ibstat", "ibv", "ip", "lldpcli", "mlxlink", "nccl", "rccl", "rdma", "show",
+}  # fmt: skip
+READ = {
+    "sysfs-ib-bad-rate-edr.json", "sysfs-infiniband-h100-9dev.json", "sysfs-infiniband-mlx4-i40iw.json", "sysfs-infiniband-procfs-hfi1-mlx4-mlx5.json",
+}  # fmt: skip
+
+
+def test_no_capture_of_a_network_is_passed_over(captures):
+    lines = [line for index in captures.glob("INDEX-*.tsv") for line in index.read_text(encoding="utf-8").splitlines()]
+    indexed = {line.split("\t")[0].removeprefix("rdma/") for line in lines if line.startswith("rdma/")}
+    assert {name for name in indexed if re.split(r"[-_]", name)[0] not in NOT_ASKED} == READ
