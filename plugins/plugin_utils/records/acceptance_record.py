@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import record_surroundings as surroundings
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint, paths
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
@@ -203,16 +204,16 @@ def body(view, head):
             "bmc": host("bmc", "version"),
             "bios": host("bios", "version"),
             "accelerator": _firmware(view),
-            "nic": {"unknown": _LATER},
+            "nic": surroundings.nic_firmware(view),
         },
         "operating_system": host("os", "name"),
         "kernel": kernel,
         "kernel_command_line": host("kernel", "command_line"),
-        "container_runtime": {"unknown": _LATER},
-        "kubelet": {"unknown": _LATER},
+        "container_runtime": surroundings.container_runtime(view),
+        "kubelet": surroundings.kubelet(view),
         "accelerator_driver": {group.manufacturer: _driver(group) for group in view.groups if group.devices} or _why_none(view),
         "device_plugin": {"unknown": _LATER},
-        "nic_driver": {"unknown": _LATER},
+        "nic_driver": surroundings.nic_driver(view),
         "accelerators": {
             "expected": {"not_applicable": "accelerator_expected_count is not set"} if view.policy.expected_count is None else view.policy.expected_count,
             "found": accelerators_text(view),
