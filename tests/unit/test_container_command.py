@@ -121,6 +121,10 @@ def test_two_that_run_at_the_same_time():
     assert commands.together(["a"], ["d"], "/host", "not here") == "# not here\n/usr/sbin/chroot /host a &\n/usr/sbin/chroot /host d &\nwait"
 
 
+def test_a_remark_is_one_line_whatever_a_node_sent():
+    assert commands.remark("x\ny\r\x0btouch z") == "# x y touch z\n" and commands.remark("") == ""
+
+
 @pytest.mark.parametrize("word", ["a\0b", "\ud800"])
 def test_what_no_program_can_be_given_is_not_printed(word):
     for given in (grant(environment={"A": word}), grant(mounts=[grants.mount("/a/" + word, "/b")])):

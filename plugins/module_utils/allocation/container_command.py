@@ -43,7 +43,12 @@ def quoted(words, root="/"):
 
 def together(first, second, root="/", warning=""):
     """Two that run at the same time, for a shell."""
-    return "%s%s &\n%s &\nwait" % ("# %s\n" % warning if warning else "", quoted(first, root), quoted(second, root))
+    return "%s%s &\n%s &\nwait" % (remark(warning), quoted(first, root), quoted(second, root))
+
+
+def remark(text):
+    """A line above a command that a shell leaves alone: one line, whatever a node sent."""
+    return "# %s\n" % " ".join(text.split()) if text else ""
 
 
 def client(engine):

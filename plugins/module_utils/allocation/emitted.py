@@ -74,8 +74,7 @@ def step(resolved, grant, image, words, forced="", host_root="", root="/", optio
         argv = commands.argv(engine, grant, image, words, options)
     except commands.Inexpressible as error:
         return Step([], "", problem=str(error))
-    command = commands.quoted(argv, root)
-    command = "# %s\n%s" % (warning, command) if warning else command
+    command = commands.remark(warning) + commands.quoted(argv, root)
     if forced:
         told = [DRY % forced, *([PUT_FIRST % first] if first else []), *([REGARDLESS % fallback] if fallback else [])]
         return Step(argv, command, "; ".join(told))
