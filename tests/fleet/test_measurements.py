@@ -23,7 +23,7 @@ def measured(ident, samples, metric="acme-gemm", better="higher", kind="package"
 
 def around(value, seed, spread=0.01, number=10):
     chance = random.Random(seed)
-    return [round(value * (1 + spread * chance.gauss(0, 1)), 3) for _ in range(number)]
+    return [round(value * (1 + spread * chance.gauss(0, 1)), 3) for _time in range(number)]
 
 
 def cards(usual=700, seed=0, **odd):

@@ -257,7 +257,7 @@ def test_a_policy_against_where_the_rdma_devices_are(policy_name, nics, numa, wo
     sections["host"]["cpu"].update(numa_nodes=2)
     for device, node in zip(sections["accelerators.nvidia"]["devices"], numa):
         device["numa_node"] = node
-    sections["kubelet"] = dict(section(**dict(GOOD, topology_manager_policy=policy_name)), nic_numa_nodes=nics)
+    sections["kubelet"] = dict(section(**{**GOOD, "topology_manager_policy": policy_name}), nic_numa_nodes=nics)
     view = engine.NodeView("a", synthetic.envelopes(sections), policy.parse({}))
     rule = RULES["kubelet-topology-policy"]
     ((_subject, one),) = engine.outcomes(rule, view, view.policy.params(rule.id))

@@ -58,7 +58,7 @@ def test_a_slow_tail_counts_though_the_median_is_the_same():
 
 def test_the_criterion_leaves_out_what_is_not_like_the_others_and_keeps_the_rest():
     random.seed(3)
-    listed = [[100 + random.gauss(0, 0.5) for _ in range(12)] for _ in range(20)]
+    listed = [[100 + random.gauss(0, 0.5) for _time in range(12)] for _time in range(20)]
     listed[4] = [v * 0.9 for v in listed[4]]
     listed[11] = [v * (0.7 if i % 3 == 0 else 1) for i, v in enumerate(listed[11])]
     chosen, kept = statistics.criterion(listed, HIGHER)
@@ -68,7 +68,7 @@ def test_the_criterion_leaves_out_what_is_not_like_the_others_and_keeps_the_rest
 
 def test_parts_that_differ_by_themselves_are_kept_when_asked_so():
     random.seed(5)
-    listed = [[100 * (1 + 0.03 * random.gauss(0, 1)) * (1 + random.gauss(0, 0.002)) for _ in range(1)] * 10 for _ in range(60)]
+    listed = [[100 * (1 + 0.03 * random.gauss(0, 1)) * (1 + random.gauss(0, 0.002)) for _time in range(1)] * 10 for _time in range(60)]
     assert len(statistics.criterion(listed, HIGHER)[1]) < 58
     assert len(statistics.criterion(listed, HIGHER, sigmas=4)[1]) == 60
 

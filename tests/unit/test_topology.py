@@ -118,7 +118,7 @@ def test_nothing_raises_for_garbage():
         "[" * 5000,
     ):
         topology.of_json(value)
-    spaces = [bytes(chance.randrange(256) for _ in range(chance.choice((0, 63, 64, 256, 300, 600)))) for _turn in range(200)]
+    spaces = [bytes(chance.randrange(256) for _byte in range(chance.choice((0, 63, 64, 256, 300, 600)))) for _turn in range(200)]
     sound = bytearray(config_space.space(acs=["ReqRedir"]))
     for _turn in range(400):
         damaged = bytearray(sound)
