@@ -123,6 +123,20 @@ def test_check_mode_shows_what_a_run_would_start_and_no_more():
         assert "container" not in [entry["kind"] for entry in told["writes"]]
 
 
+@pytest.mark.parametrize(("said", "tried"), [("", 2), ("fleetproof-nodes-begin\n", 4)])
+def test_an_image_that_never_comes_does_not_take_the_time_of_every_accelerator(said, tried):
+    devices = [samples.accelerator("mthreads", number) for number in range(4)]
+    for number, device in enumerate(devices):
+        device["identity"] = dict(device["identity"], uuid={"value": "uuid-%d" % number, "quality": "good"})
+    argvs = [shlex.split(command) for command in probed("mthreads", devices=devices, check_mode=True)["would_start"]]
+    assert len(argvs) == 4
+    recorded = [{"argv": argv, "status": "timeout", "stdout": said, "seconds": 120.0} for argv in argvs]
+    found = probed("mthreads", node("mthreads", commands=recorded), devices=devices)
+    assert found["started"] == tried
+    told = [row["detail"] or row["reason"] for row in found["checks"]]
+    assert sum("nothing was started: the last 2 had not begun when their time was over" in text for text in told) == 4 - tried, told
+
+
 def _fnv(text):
     value = 14695981039346656037
     for byte in text.encode():

@@ -20,6 +20,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 DEVICE, LOADED, QUOTA, TENANTS = "container-device", "sliced-runtime-loaded", "sliced-quota-in-force", "co-tenancy"
 SECONDS = 120
 RESERVE, LEAST = 20, 5  # seconds
+_SILENT = 2
 OUTPUT = 1 << 18  # bytes of a container's output that are judged
 
 
@@ -37,6 +38,7 @@ def resolve(host, named):
 
 class Probing:
     coming = ""  # where libraries are going to be staged; nowhere for one that only tells
+    silent = 0  # in a row of which nothing was heard
 
     def __init__(self, manufacturer, machine, accelerators, hand, options):
         self.manufacturer, self.machine, self.accelerators, self.hand = manufacturer, machine, accelerators, hand
@@ -179,9 +181,17 @@ class Probing:
         if all(command.status == judge.answers.NOT_RECORDED for command in told):
             return printed, None, "not in the recording", ""
         self.started += len(argvs)
+        self._begun(told)
         if any(command.status != judge.answers.OK for command in told):
             sweep.settled(self.hand, self.resolved)  # a client that was ended leaves its container
         return printed, told, "", emitted.choose(self.resolved, placed[0][0])[0]["cli"]
+
+    def _begun(self, told):
+        """An image that does not come, or an engine that hangs, would take the time of every further step; one accelerator may do so by itself."""
+        silent = all(command.status == judge.answers.TIMEOUT and not command.stdout.strip() for command in told)
+        self.silent = self.silent + 1 if silent else 0
+        if self.silent == _SILENT:
+            self.forced = self.forced or "the last %d had not begun when their time was over" % _SILENT
 
     def _comes(self, path):
         """Whether a library is staged before the step in a run that may write."""
