@@ -19,7 +19,7 @@ description:
     A note that a later run finds is a mode left on. It is reported, and it is not switched off then, for it may serve a container by now.
   - A mode that could not be put back is a row C(unavailable), an entry of C(left_on) with the command that puts it back, and a finding of level fail.
     No further accelerator is asked then.
-  - Two runs never ask at the same time.
+  - Two runs never ask at the same time, and none while probe containers run. The lock in C(/var/lib/fleetproof/accelerator) is held meanwhile.
 author:
   - Fleetproof maintainers (@fleetproof)
 extends_documentation_fragment:
