@@ -28,6 +28,7 @@ DEVICES = "/sys/bus/pci/devices"
 ROOT = "/srv/slicing"
 KFD = "/sys/class/kfd/kfd/topology/nodes"
 GEN4, GEN5 = "16.0 GT/s PCIe", "32.0 GT/s PCIe"
+OF_DRIVER = ("modinfo", "nv-fabricmanager", "nvidia-imex")
 VENDORS = ("/usr/local/Ascend", "/usr/local/cuda", "/usr/local/neuware", "/usr/local/musa", "/opt/rocm", "/opt/dtk", "/opt/maca")
 MOVED = 0xC0  # Moore Threads' sample buses are those of Iluvatar
 
@@ -269,7 +270,7 @@ def _machine(node):
     base = demo.document("gpu-h01")
     mine = ("/sys/bus/pci", "/sys/devices/pci", "/sys/module", "/sys/class/infiniband", "/dev", "/proc/driver")
     base["files"] = {path: entry for path, entry in base["files"].items() if not path.startswith((*mine, *VENDORS))}
-    base["commands"] = [entry for entry in base["commands"] if entry["argv"][0] not in ("nvidia-smi", "journalctl")]
+    base["commands"] = [entry for entry in base["commands"] if entry["argv"][0] not in (*OF_DRIVER, "nvidia-smi", "journalctl")]
     log = next(entry for entry in demo.document("gpu-h02")["commands"] if entry["argv"][0] == "journalctl")
     base["commands"].append(dict(log, stdout="[    1.000000] gpu-h02 kernel: Linux version 6.8.0-88-generic\n"))
     base.update(node=node, natives={})
@@ -292,10 +293,14 @@ def recording(*parts, node="nine"):
             env = topology.ENVIRONMENT.get(part.manufacturer)
             made["commands"].append({"argv": [programs[0], *arguments], "stdout": part.matrix(), **({"env": env} if env else {})})
         made["natives"].update(part.natives)
+        if part.manufacturer == "nvidia":
+            made["commands"].append({"argv": ["nv-fabricmanager", "--version"], "stdout": "Fabric Manager version is : %s\n" % part.modules["nvidia"]})
+            made["commands"].append({"argv": ["nvidia-imex", "--version"], "missing": True})
         dev |= set(part.dev)
         functions += [*part.addresses, *("%s:01.0" % address[:7] for address in part.addresses)]
         for name, version in part.modules.items():
             modules.append(name)
+            made["commands"].append({"argv": ["modinfo", "-F", "version", name], "stdout": version + "\n"})
             files.update({"/sys/module/%s" % name: {"dir": ["version", "initstate"]}, "/sys/module/%s/version" % name: version + "\n"})
             files["/sys/module/%s/initstate" % name] = "live\n"
     _topology(files, agents)
