@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: progress
 type: aggregate
 short_description: Show how many nodes are done while a play runs, and the findings by cause at its end
-version_added: 0.1.0
+version_added: 0.2.0
 author:
   - Fleetproof maintainers (@fleetproof)
 description:

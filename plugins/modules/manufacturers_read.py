@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: manufacturers_read
 short_description: Run the roles of manufacturers on one node at once
-version_added: 0.1.0
+version_added: 0.2.0
 description:
   - Takes the tasks of each manufacturer's role in their order, while the other roles take theirs, so that a node takes as long as the
     longest of them and not their sum.

@@ -10,11 +10,13 @@ import statistics
 import tempfile
 from pathlib import Path
 
-import bench_paths  # noqa: F401 makes the helpers importable
+import bench_paths
 import lab_profile
 import nine
 import nodelab
 import plays
+
+__all__ = ("bench_paths", "main")  # bench_paths makes the helpers importable
 
 PAUSE = 1.0  # seconds each call of a vendor tool takes
 TOOLS = {"nvidia": "nvidia-smi", "metax": "mx-smi", "thead": "ppu-smi"}

@@ -37,8 +37,7 @@ def main():
         print("json.loads in one process  %7.1f s   %7.1f s CPU" % (base["process"], base["cpu"]))
         print("fold                       %7.1f s   %7.1f s CPU   ratio %.2f" % (folded["process"], folded["cpu"], folded["process"] / base["process"]))
         print("memory, parent and workers %7.0f MiB" % ((folded["peak_kib"] + WORKERS * folded["child_kib"]) / 1024))
-    few, many = figures.values()
-    print("time(%d) / time(%d)    %7.1f" % (given.nodes, given.nodes // 10, many / few))
+    print("time(%d) / time(%d)    %7.1f" % (given.nodes, given.nodes // 10, figures[given.nodes] / figures[given.nodes // 10]))
 
 
 if __name__ == "__main__":

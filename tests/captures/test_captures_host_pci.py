@@ -178,6 +178,11 @@ def bmc(version):
     return check
 
 
+def _number(told, key):
+    digits = told[key].split()[0]
+    return int(digits) if digits.isdigit() else None
+
+
 def smbios_of(text):
     """The table that dmidecode printed, as far as a memory module is read."""
     table = b""
@@ -188,17 +193,13 @@ def smbios_of(text):
         told = dict(line.split(": ", 1) for line in lines if ": " in line)
         names = [told.get(key, "") for key in ("Locator", "Bank Locator", "Manufacturer", "Part Number")]
 
-        def number(key, told=told):
-            digits = told[key].split()[0]
-            return int(digits) if digits.isdigit() else None
-
         body = bytearray(0x28)
-        size = number("Size") or 0
+        size = _number(told, "Size") or 0
         struct.pack_into("<BBH", body, 0, 17, len(body), 1)
-        struct.pack_into("<HHH", body, 0x08, number("Total Width") or 0xFFFF, number("Data Width") or 0xFFFF, size)
+        struct.pack_into("<HHH", body, 0x08, _number(told, "Total Width") or 0xFFFF, _number(told, "Data Width") or 0xFFFF, size)
         body[0x10], body[0x11], body[0x12], body[0x17], body[0x1A] = 1, 2, {"DDR4": 0x1A}[told["Type"]], 3, 4
-        struct.pack_into("<H", body, 0x15, number("Speed") or 0)
-        struct.pack_into("<H", body, 0x20, number("Configured Memory Speed") or 0)
+        struct.pack_into("<H", body, 0x15, _number(told, "Speed") or 0)
+        struct.pack_into("<H", body, 0x20, _number(told, "Configured Memory Speed") or 0)
         table += bytes(body) + b"\0".join(name.encode() or b" " for name in names) + b"\0\0"
     return table
 

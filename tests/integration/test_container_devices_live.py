@@ -39,7 +39,7 @@ def container():
         cgroup.rmdir()
         pytest.skip("cgroup 1 has no devices here")
     majors = container_devices._majors(Path("/proc/devices").read_text())
-    free = next(number for number in range(240, 500) if number not in majors)
+    free = min(set(range(240, 500)) - set(majors))
     process = subprocess.Popen(
         ["unshare", "--mount", "sh", "-c", INSIDE.format(free=free, name=NAME)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

@@ -36,10 +36,10 @@ def healthy(manufacturer):
     return samples.run(manufacturer, paths=paths, commands=[SHARE], natives={"cndev": {"answer": {"cards": {samples.ADDRESS: 1}}}})
 
 
-def told(manufacturer, runtime=DOCKER, image="registry.example/probe:1", **more):
+def told(manufacturer, runtime=..., image="registry.example/probe:1", **more):
     section = copy.deepcopy(healthy(manufacturer))
     driver = {"runtime_version": samples.DRIVER.get(manufacturer, {"unknown": "x"})}
-    emitted_rows.complete(section, [samples.accelerator(manufacturer)], driver, runtime, image, **more)
+    emitted_rows.complete(section, [samples.accelerator(manufacturer)], driver, DOCKER if runtime is ... else runtime, image, **more)
     return section
 
 

@@ -32,8 +32,8 @@ def ran(text="", rc=0, cli="docker", **more):
     return judge.ran(ended(text, rc, **more), cli, script.MAPS)
 
 
-def both(found, grant=GRANT, cap=CAP, record=False):
-    return [verdict[:2] for verdict in (judge.loaded(grant, found, record), judge.quota(cap, found, record))]
+def both(found, grant=None, cap=CAP, record=False):
+    return [verdict[:2] for verdict in (judge.loaded(grant or GRANT, found, record), judge.quota(cap, found, record))]
 
 
 OK, FAULT, TOLD = ("ok", "measured"), ("unavailable", "measured"), ("ok", "simulated")

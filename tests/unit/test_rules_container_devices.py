@@ -20,9 +20,9 @@ OWN = {"nvidia0": (195, 0), "nvidiactl": (195, 255), "nvidia-uvm": (511, 0)}
 LINKS = ["195:0", "195:255", "511:0"]
 
 
-def node(held=None, links=LINKS, own=OWN, base=None, **more):
+def node(held=None, links=None, own=None, base=None, **more):
     """held: {name: (major, minor)} of each container. base: where cgroup 1 keeps its devices."""
-    held = [OWN, {}] if held is None else held
+    held, links, own = [OWN, {}] if held is None else held, LINKS if links is None else links, OWN if own is None else own
     top = base or "/sys/fs/cgroup"
     pod = POD.replace("/sys/fs/cgroup", top)
     files = {

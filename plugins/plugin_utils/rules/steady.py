@@ -160,7 +160,7 @@ class _Device(Device):
     __slots__ = ()
 
     def __init__(self, device, group):
-        Facts.__init__(self, _object(device.data, _kept(device.data, DEVICE), DEVICE))
+        self.data, self.where = _object(device.data, _kept(device.data, DEVICE), DEVICE), ""
         self.group, self.name, self.kind = group, device.name, device.kind
 
     id = property(_more)
