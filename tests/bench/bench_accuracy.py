@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tests" / "helpers"))
 import fleet_simulator  # noqa: E402
 import synthetic  # noqa: E402
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements  # noqa: E402
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import statistics as robust  # noqa: E402
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy  # noqa: E402
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES  # noqa: E402
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView  # noqa: E402
@@ -93,6 +94,37 @@ def agreement(given, sigma, lost):
     return statistics.mean(shares)
 
 
+def slow_rack(given, sigma=0.02, lost=0.15, size=32):
+    """(share of a uniformly slow rack that its own cohort finds, share that the product's floor finds, healthy nodes that the floor finds)."""
+    by_cohort, by_floor, alarms = [], [], []
+    engine.default_policy()
+    rules = policy.Policy()
+    for seed in range(given.fleets):
+        fleet = fleet_simulator.simulate(size, sigma=sigma, lost=lost, bad=1.0, plant="nodes", seed=seed + 1)
+        by_cohort.append(len(judged(fleet)[1] & set(fleet.bad_nodes)) / size)
+        for one, shares in ((fleet, by_floor), (fleet_simulator.simulate(size, sigma=sigma, plant="none", seed=seed + 1), alarms)):
+            shares.append(sum(_below_floor(node, data, rules) for node, data in one.sections.items()) / size)
+    return statistics.mean(by_cohort), statistics.mean(by_floor), statistics.mean(alarms)
+
+
+def _below_floor(node, data, rules):
+    devices = [synthetic.device(i) for i in range(len(data["measurements"]))]
+    view = NodeView(node, synthetic.envelopes({"accelerators.nvidia": synthetic.section(devices), "synthetic": data}), rules)
+    told = engine.outcomes(RULES["measured-floor"], view, rules.params("measured-floor"))
+    return any(outcome.outcome == "found" for _subject, outcome in told)
+
+
+def swapped_cables(given, nodes=16, rails=8, sigma=0.01):
+    """(precision, recall) of the ports at both ends of swapped cables, and of one slow node and one slow rail told as such."""
+    flagged, bad = set(), set()
+    for seed in range(given.fleets):
+        cells, planted = fleet_simulator.pairs(nodes, rails, sigma=sigma, seed=seed + 1)
+        found, _usual = robust.slow_parts(cells, robust.HIGHER, least=0.1)
+        flagged |= {(seed, one.kind, one.id) for one in found}
+        bad |= {(seed, *one) for one in planted}
+    return score(flagged, bad)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--nodes", type=int, default=500)
@@ -108,6 +140,11 @@ def main():
                     best = "%6.3f" % best_recall(lost, sigma, max(rate, 0.1 / (given.nodes * 8))) if plant == "cards" else "     -"
                     text = "%-8s %4.0f %% %4.0f %% %4.0f %%        %5.3f    %5.3f (%s)            %5.3f   %5.3f     %6.2f %%"
                     print(text % (plant, sigma * 100, bad * 100, lost * 100, p, r, best, np, nr, alarms * 100))
+    cohort, floor, alarms = slow_rack(given)
+    text = "a rack of 32 nodes that is 15 %% slow as a whole: its own cohort finds %.0f %% of it, the product's floor %.0f %%, and %.2f %% of a healthy rack"
+    print(text % (cohort * 100, floor * 100, alarms * 100))
+    precision, recall = swapped_cables(given)
+    print("two swapped cables, a slow node and a slow rail of 16 nodes with 8 rails: precision %.3f, recall %.3f of what is named" % (precision, recall))
     for sigma in (0.02, 0.04, 0.08):
         print("repeated runs agree on %.2f %% of verdicts at a spread of %.0f %%, loss 15 %%" % (agreement(given, sigma, 0.15) * 100, sigma * 100))
 

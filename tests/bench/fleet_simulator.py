@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import statistics
+
 METHOD = {"tool": "simulator", "version": "1", "parameters": {"shape": 8192}}
 METRIC, UNIT, USUAL = "gemm-bf16", "TFLOPS", 740.0
 NAME = "NVIDIA H100 80GB HBM3"
@@ -63,3 +65,26 @@ def measurement(ident, values, metric=METRIC, unit=UNIT, better="higher", kind="
         "validity": "valid",
         "started": "2026-03-01T08:00:00Z",
     }
+
+
+def pairs(nodes=16, rails=8, sigma=0.01, seed=1, usual=390.0):
+    """(cells, what is slow): all pairs of nodes on each rail. Two ports have each other's cable, so that their traffic takes the spine
+    (30 % less), one node is 20 % slow on all rails, and one rail 15 % slow on all nodes."""
+    chance = random.Random("pairs/%s" % seed)
+    names = ["sim-%03d" % i for i in range(nodes)]
+    slow_node, first, second = chance.sample(names, 3)
+    numbers = ["r%d" % i for i in range(rails)]
+    slow_rail, rail, other = chance.sample(numbers, 3)
+    swapped = {(first, rail), (second, other)}
+    cells = []
+    for number in numbers:
+        for a in names:
+            for b in names:
+                if a == b:
+                    continue
+                value = usual * (1 + sigma * chance.gauss(0, 1))
+                value *= 0.8 if slow_node in (a, b) else 1
+                value *= 0.85 if number == slow_rail else 1
+                value *= 0.7 if {(a, number), (b, number)} & swapped else 1
+                cells.append(statistics.Cell((a, number), (b, number), value))
+    return cells, [("node", slow_node), ("rail", slow_rail), *(("end", end) for end in sorted(swapped))]
