@@ -31,17 +31,17 @@ class ActionModule(ControllerAction):
         for name in _NEEDS[state]:
             if arguments[name] in (None, ""):
                 raise location.HistoryError("history: state %s: %s: found nothing, allowed: a value" % (state, name))
-        with database.opened(arguments["history"]) as opened:
+        with database.opened(arguments["history"], dry=self._task.check_mode) as opened:
             result = getattr(self, "_" + state)(opened, arguments)
         return dict({"changed": False, "count": 0}, **result, history=location.shown(arguments["history"]))
 
     def _export(self, opened, arguments):
         with opened.reading() as session:
-            number = lines.export(session, arguments["path"])
+            number = sum(line["kind"] == "judgement" for line in lines.lines(session)) if self._task.check_mode else lines.export(session, arguments["path"])
         return {"changed": True, "count": number, "msg": "%d judgements written to %s" % (number, arguments["path"])}
 
     def _import(self, opened, arguments):
-        with self._writing(opened) as session:
+        with opened.writing() as session:
             total, new = lines.take(session, arguments["path"])
         return {"changed": bool(new), "count": new, "msg": "%d judgements in %s, %d of them new" % (total, arguments["path"], new)}
 
@@ -49,7 +49,7 @@ class ActionModule(ControllerAction):
         if arguments["days"] < 1:
             raise location.HistoryError("history: days: found %d, allowed: a whole number from 1" % arguments["days"])
         before = run_directory.utc(time.time() - 86400 * arguments["days"])
-        with self._writing(opened) as session:
+        with opened.writing() as session:
             number = lines.prune(session, before)
         return {"changed": bool(number), "count": number, "msg": "%d judgements from before %s let go of" % (number, before)}
 
@@ -60,7 +60,7 @@ class ActionModule(ControllerAction):
             run = run_directory.find(arguments["run_root"], arguments["run_id"])
         else:
             raise run_directory.RunError("history: state hand_in: found neither run_directory nor run_root, allowed: one of them")
-        with self._writing(opened) as session:
+        with opened.writing() as session:
             total, new = handed.hand_in(session, run)
         text = "run %s: %d section files handed in, %d of them new" % (run.run_id, total, new)
         return {"changed": bool(new), "count": new, "run_id": run.run_id, "run_directory": str(run.path), "msg": text}
@@ -70,6 +70,3 @@ class ActionModule(ControllerAction):
             run, written = handed.hand_out(session, arguments["run_root"], arguments["run_id"])
         text = "run %s: %d section files taken out into %s" % (run.run_id, written, run.path)
         return {"changed": bool(written), "count": written, "run_id": run.run_id, "run_directory": str(run.path), "msg": text}
-
-    def _writing(self, opened):
-        return opened.trying() if self._task.check_mode else opened.writing()

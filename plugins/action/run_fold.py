@@ -47,7 +47,7 @@ class ActionModule(ControllerAction):
             policies.update(host_policies(self._templar, task_vars, run.roster, arguments["profile"] or run.run.get("profile")))
         merged_recording.merge_all(run)
         if arguments["history"]:
-            snapshot.take(run, arguments["history"])
+            snapshot.take(run, arguments["history"], dry=self._task.check_mode)
         fleet = fold.fold(run.path, profile=arguments["profile"], policies=policies)
         judgement = run.path / "judgements" / str(fleet["judgement"])
         report = judgement / "report.html"

@@ -28,7 +28,7 @@ class ActionModule(ControllerAction):
         else:
             raise run_directory.RunError("run_store: found neither run_directory nor run_root, allowed: one of them")
         document, judgement, nodes = documents.of_run(run, arguments["judgement"])
-        with database.opened(arguments["history"]) as opened:
+        with database.opened(arguments["history"], dry=self._task.check_mode) as opened:
             if self._task.check_mode:
                 with opened.reading() as session:
                     stored = not store.holds(session, judgement)

@@ -91,6 +91,10 @@ def test_a_history_that_cannot_be_used_is_told_before_anything_is_read(where, tm
 def test_check_mode_stores_nothing(where, replayed, tmp_path):
     run = plays.play("store", "--check", run_root=where / "runs", variables={"accelerator_history": str(tmp_path / "h.sqlite"), "accelerator_run_id": "first"})
     assert run.code == 0 and "changed=1" in run.output, run.output
+    for name in ("hand_in", "history_prune"):
+        run = plays.play(name, "--check", run_root=where / "runs", variables={"accelerator_history": str(tmp_path / "h.sqlite"), "accelerator_run_id": "first"})
+        assert run.code == 0, run.output
+    assert not list(tmp_path.glob("h.sqlite*"))
     stored = plays.play("store", run_root=where / "runs", variables={"accelerator_history": str(tmp_path / "h.sqlite"), "accelerator_run_id": "first"})
     assert stored.code == 0 and "of run first stored" in stored.output, stored.output
 

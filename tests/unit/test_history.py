@@ -346,6 +346,34 @@ class TestBoth:
             assert store.put(session, *documents.of_run(run)) is True
         assert len(everything(location)) == 1
 
+    # -- check mode ----------------------------------------------------------------------------------------------------
+
+    def test_dry_a_store_answers_and_nothing_is_made(self, location, tmp_path):
+        run = runs.write(tmp_path, "a", 1, fleet(2))
+        runs.judge(run)
+        for _twice in (1, 2):
+            with database.opened(location, dry=True) as opened:
+                with opened.reading() as session:
+                    assert not store.holds(session, documents.of_run(run)[1])
+                with opened.writing() as session:
+                    assert store.put(session, *documents.of_run(run)) and handed.hand_in(session, run)[1] > 0
+        assert not (tmp_path / "store").exists()
+        if location.startswith("postgresql"):
+            tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema()"
+            with database.opened(location, dry=True) as opened:
+                opened = opened._database
+                with opened.reading() as session:
+                    assert session.row(tables) == (0,)
+        snapshot.take(run, location, dry=True)
+        assert baseline_of(run)["nodes"]["n0"]["accepted"] is None and not (tmp_path / "store").exists()
+
+    def test_dry_a_store_of_version_1_stays_as_it_is(self, location, tmp_path, monkeypatch):
+        monkeypatch.setattr(migrations.apply, "__defaults__", (migrations.STEPS[:1],))
+        runs.rows(location, "SELECT 1")
+        with database.opened(location, dry=True) as opened, opened.reading() as session:
+            assert session.row("SELECT MAX(version) FROM history_schema") == (len(migrations.STEPS),)
+        assert runs.rows(location, "SELECT MAX(version) FROM history_schema") == [(1,)]
+
     # -- lines ---------------------------------------------------------------------------------------------------------
 
     def test_export_and_import_give_the_same_history(self, location, tmp_path):

@@ -22,12 +22,17 @@ _DRIVERS = ("psycopg", "pg8000")
 
 
 @contextlib.contextmanager
-def opened(text):
-    """The Database at a location, its tables as this version needs them."""
+def opened(text, dry=False):
+    """The Database at a location, its tables as this version needs them. dry, for check mode: nothing is made and nothing stays."""
     where = location.check(text)
+    if dry and not location.is_url(text) and not where.exists():
+        where = None
     database = _Server(text) if location.is_url(text) else _File(where)
     try:
-        migrations.apply(database)
+        if dry:
+            database = _Dry(database)
+        else:
+            migrations.apply(database)
         yield database
     finally:
         database.close()
@@ -84,11 +89,13 @@ class _Database:
 
 class _File(_Database):
     def __init__(self, path):
-        self.shown = str(path)
+        self.shown = "an empty history" if path is None else str(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-            self._log_ahead()
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(":memory:" if path is None else path, timeout=PATIENCE, isolation_level=None)
+            if path is not None:
+                self._log_ahead()
         except (sqlite3.Error, OSError) as error:
             raise HistoryError("accelerator_history: %s cannot be opened: %s" % (path, error)) from None
 
@@ -171,6 +178,24 @@ class _Server(_Database):
 
     def close(self):
         self._engine.dispose()
+
+
+class _Dry:
+    """A database in which every transaction is undone, the tables it needed with it."""
+
+    def __init__(self, database):
+        self._database = database
+
+    @contextlib.contextmanager
+    def reading(self):
+        with self._database.trying() as session:
+            migrations.bring(self._database, session)
+            yield session
+
+    writing = trying = reading
+
+    def close(self):
+        self._database.close()
 
 
 def _alchemy():

@@ -58,14 +58,25 @@ def apply(database, steps=STEPS):
         there = version(database, session)
     if there < len(steps):
         with database.writing() as session:
-            there = version(database, session)  # somebody else may have been faster
-            if there == 0:
-                session.run("CREATE TABLE IF NOT EXISTS %s (version INTEGER PRIMARY KEY)" % _TABLE)
-            for number in range(there + 1, len(steps) + 1):
-                for statement in steps[number - 1]:
-                    session.run(statement)
-                session.insert(_TABLE, [{"version": number}])
-    elif there > len(steps):
+            bring(database, session, steps)
+    else:
+        _refuse_newer(database, there, steps)
+
+
+def bring(database, session, steps=STEPS):
+    """The same within a transaction that writes."""
+    there = version(database, session)  # somebody else may have been faster
+    _refuse_newer(database, there, steps)
+    if there == 0:
+        session.run("CREATE TABLE IF NOT EXISTS %s (version INTEGER PRIMARY KEY)" % _TABLE)
+    for number in range(there + 1, len(steps) + 1):
+        for statement in steps[number - 1]:
+            session.run(statement)
+        session.insert(_TABLE, [{"version": number}])
+
+
+def _refuse_newer(database, there, steps):
+    if there > len(steps):
         raise HistoryError(
             "accelerator_history: %s has schema %d, found by a collection that knows schemas up to %d; allowed: the same or a newer version of the collection"
             % (database.shown, there, len(steps))

@@ -22,13 +22,13 @@ _WANTED = ("host", "pci")
 _MEASURED = "m.metric, m.unit, m.better, m.method, m.product"
 
 
-def take(run, location):
-    """Whether baseline.json was written: it is once, by the first fold that has a history."""
+def take(run, location, dry=False):
+    """Whether baseline.json was written: it is once, by the first fold that has a history. dry: no history is made for it."""
     path = run.path / baseline.NAME
     if path.exists():
         return False
     catalogue.load()
-    with database.opened(location) as opened, opened.reading() as session:
+    with database.opened(location, dry) as opened, opened.reading() as session:
         document = made(session, run)
     try:
         write_new(path, dumps(document))
