@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 
+import demo
 import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import database, documents, snapshot, store
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import database, documents, lines, snapshot, store
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import RunDirectory, digest, encode
 
 METHOD = {"tool": "acme-bench", "version": "3", "parameters": {"shape": 4096}}
@@ -99,3 +100,19 @@ def findings(fleet, *rules):
 
 def outcome(fleet, name, rule):
     return next(v for v in fleet["verdicts"] if v["node"] == name)["rules"][rule]
+
+
+def fleet(number=4, values=700.0, first=0):
+    """Nodes with eight cards that measured about the same."""
+    return {"n%d" % i: node("S%d" % i, None if values is None else [values + i + c / 10 for c in range(8)]) for i in range(first, first + number)}
+
+
+def everything(location):
+    with database.opened(location) as opened, opened.reading() as session:
+        return [json.dumps(line, sort_keys=True) for line in lines.lines(session)]
+
+
+def baseline_of(run):
+    document = json.loads((run.path / "baseline.json").read_text(encoding="utf-8"))
+    assert [e.message for e in demo.validator("baseline").iter_errors(document)] == []
+    return document

@@ -9,53 +9,13 @@ import json
 import multiprocessing
 import shutil
 
-import demo
 import history_runs as runs
-import postgres
 import pytest
 import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, run_directory
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import database, documents, handed, lines, migrations, snapshot, store
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history.location import HistoryError
-
-
-@pytest.fixture(scope="module")
-def server():
-    why = postgres.missing()
-    if why:
-        yield why
-        return
-    running = postgres.Server()
-    try:
-        yield running.start()
-    finally:
-        running.stop()
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def location(request, tmp_path):
-    if request.param == "sqlite":
-        return str(tmp_path / "store" / "history.sqlite")
-    server = request.getfixturevalue("server")
-    if isinstance(server, str):
-        pytest.skip(server)
-    return server.database()
-
-
-def fleet(number=4, values=700.0, first=0):
-    """Nodes with eight cards that measured about the same."""
-    return {"n%d" % i: runs.node("S%d" % i, None if values is None else [values + i + c / 10 for c in range(8)]) for i in range(first, first + number)}
-
-
-def everything(location):
-    with database.opened(location) as opened, opened.reading() as session:
-        return [json.dumps(line, sort_keys=True) for line in lines.lines(session)]
-
-
-def baseline_of(run):
-    document = json.loads((run.path / "baseline.json").read_text(encoding="utf-8"))
-    assert [e.message for e in demo.validator("baseline").iter_errors(document)] == []
-    return document
+from history_runs import baseline_of, everything, fleet
 
 
 def store_in_a_child(path, location):
@@ -345,34 +305,6 @@ class TestBoth:
         with database.opened(location) as opened, opened.trying() as session:
             assert store.put(session, *documents.of_run(run)) is True
         assert len(everything(location)) == 1
-
-    # -- check mode ----------------------------------------------------------------------------------------------------
-
-    def test_dry_a_store_answers_and_nothing_is_made(self, location, tmp_path):
-        run = runs.write(tmp_path, "a", 1, fleet(2))
-        runs.judge(run)
-        for _twice in (1, 2):
-            with database.opened(location, dry=True) as opened:
-                with opened.reading() as session:
-                    assert not store.holds(session, documents.of_run(run)[1])
-                with opened.writing() as session:
-                    assert store.put(session, *documents.of_run(run)) and handed.hand_in(session, run)[1] > 0
-        assert not (tmp_path / "store").exists()
-        if location.startswith("postgresql"):
-            tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = current_schema()"
-            with database.opened(location, dry=True) as opened:
-                opened = opened._database
-                with opened.reading() as session:
-                    assert session.row(tables) == (0,)
-        snapshot.take(run, location, dry=True)
-        assert baseline_of(run)["nodes"]["n0"]["accepted"] is None and not (tmp_path / "store").exists()
-
-    def test_dry_a_store_of_version_1_stays_as_it_is(self, location, tmp_path, monkeypatch):
-        monkeypatch.setattr(migrations.apply, "__defaults__", (migrations.STEPS[:1],))
-        runs.rows(location, "SELECT 1")
-        with database.opened(location, dry=True) as opened, opened.reading() as session:
-            assert session.row("SELECT MAX(version) FROM history_schema") == (len(migrations.STEPS),)
-        assert runs.rows(location, "SELECT MAX(version) FROM history_schema") == [(1,)]
 
     # -- lines ---------------------------------------------------------------------------------------------------------
 
