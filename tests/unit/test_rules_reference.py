@@ -52,3 +52,25 @@ def test_the_adapters_of_the_reference_design():
     unread = path_samples.Tree(2).sections()
     del unread["paths.nvidia"]
     assert outcomes("product-adapters", unread) == {("unknown", None)}
+
+
+def slow(name, gb_s, **facts):
+    """Links of a part with this name, and what is found of its speed, memory and power."""
+    sections = path_samples.Tree(2).sections()
+    for device in sections["accelerators.nvidia"]["devices"]:
+        merged(device, dict(facts, name=name, links={"speed_gb_s": gb_s}))
+    return sections
+
+
+def test_a_b300_is_known_by_what_its_tool_prints():
+    right = slow("NVIDIA B300 SXM6 AC", 50, memory_mib=275040, power_w={"limit": 1100.0, "limit_default": OTHER, "limit_max": OTHER})
+    assert outcomes("product-memory", right) == outcomes("power-limit", right) == {("passed", None)}
+    less = slow("NVIDIA B300 SXM6 AC", 50, memory_mib=240000, power_w={"limit": 900.0, "limit_default": OTHER, "limit_max": OTHER})
+    assert {outcome for outcome, _level in outcomes("product-memory", less) | outcomes("power-limit", less)} == {"found"}
+
+
+def test_links_of_an_mi355x():
+    for gb_s, outcome in ((76.8, "passed"), (76.5, "passed"), (64, "found")):
+        sections = slow("AMD Instinct MI355X", gb_s)
+        sections["accelerators.amd"] = dict(sections.pop("accelerators.nvidia"), manufacturer="amd")
+        assert {told for ident, told, _level in ask("link-speed", sections) if ":" in ident} == {outcome}, gb_s

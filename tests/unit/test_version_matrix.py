@@ -189,6 +189,7 @@ class Group:
     def __init__(self, manufacturer, driver, runtime, model="", flavor=""):
         self.manufacturer, self.told = manufacturer, {("driver", "version"): driver, ("driver", "runtime_version"): runtime, ("driver", "flavor"): flavor}
         self.packages = [type("Device", (), {"name": model})()]
+        self.view = NodeView("n1", {}, policy.parse({}))
 
     def text(self, *path):
         return self.told[path]
@@ -209,12 +210,88 @@ class Group:
         (Group("nvidia", "570.86.15", "12.8", "NVIDIA H100 80GB HBM3", "open"), {"good"}),
         (Group("ascend", "25.2.0", "8.5.0", "910B3"), {"good"}),
         (Group("ascend", "24.1.0", "8.5.0", "910B3"), {"unknown", "good"}),
-        (Group("ascend", "23.0.5", "8.0.0", "910B3"), {"bad"}),
-        (Group("ascend", "23.0.5", "8.0.0", "310P3"), set()),
+        (Group("ascend", "23.0.5", "8.0.0", "910B3"), {"bad", "unknown"}),
+        (Group("ascend", "23.0.5", "8.0.1", "310P3"), set()),
+        (Group("ascend", "26.0.RC1", "9.0.0"), {"good"}),
+        (Group("ascend", "25.5.0", "9.0.0"), {"unknown"}),
+        (Group("ascend", "25.3.RC1", "8.3.RC1"), {"good"}),
+        (Group("ascend", "25.2.0", "8.3.RC1"), {"unknown"}),
+        (Group("ascend", "24.1.RC3", "8.2.RC1"), {"good"}),
+        (Group("ascend", "24.1.RC1", "8.2.RC1"), {"unknown"}),
+        (Group("ascend", "25.0.RC1.1", "8.1.RC1"), {"good"}),
+        (Group("ascend", "24.1.0", "8.1.RC1"), {"unknown"}),
+        (Group("ascend", "24.1.0", "8.0.0"), {"good"}),
+        (Group("ascend", "24.1.RC3", "8.0.0"), {"unknown"}),
+        (Group("ascend", "24.1.RC3", "8.0.RC3"), {"good"}),
+        (Group("ascend", "24.1.0", "8.0.RC3"), {"unknown"}),
+        (Group("ascend", "24.1.RC2", "8.0.RC2"), {"good"}),
+        (Group("ascend", "24.1.RC3", "8.0.RC2"), {"unknown"}),
     ],
 )
 def test_lines(group, verdicts):
     assert {compatibility.judge(line, group)[0] for line in compatibility.of(group.manufacturer)} - {"skip"} == verdicts
+
+
+def beside(manufacturer, driver, runtime, **sections):
+    """Verdicts of the lines that ask for facts beside the accelerators."""
+    group = Group(manufacturer, driver, runtime)
+    group.view = NodeView("n1", synthetic.envelopes(dict(synthetic.healthy(), **sections)), policy.parse({}))
+    asked_for = [line for line in compatibility.of(manufacturer) if set(compatibility.BESIDE) & {*line["when"], *line["needs"]}]
+    return {compatibility.judge(line, group)[0] for line in asked_for} - {"skip"}
+
+
+@pytest.mark.parametrize(
+    ("cuda", "good", "bad"),
+    [("13.0.1", "580.65.06", "570.133.20"), ("12.8.1", "525.60.13", "520.61.05"), ("11.8.0", "450.80.02", "440.33.01")],
+)
+def test_the_toolkit_on_the_disk(cuda, good, bad):
+    software = {"runtimes": {"cuda": cuda}, "toolkits": {"nvidia": not_applicable("not installed")}}
+    assert beside("nvidia", good, "13.0", software=software) == {"good"}
+    # the forward compatibility package may serve it: not ruled out, yet not known to do
+    assert beside("nvidia", bad, "13.0", software=software) == {"unknown"}
+    assert beside("nvidia", bad, "13.0", software=dict(software, runtimes={"cuda": not_applicable("not installed")})) == set()
+    assert beside("nvidia", good, "13.0", software=dict(software, runtimes={"cuda": unknown("EIO")})) == {"unknown"}
+    assert beside("nvidia", bad, "13.0") == set()
+
+
+@pytest.mark.parametrize(
+    ("toolkit", "cdi", "verdicts"),
+    [
+        ("1.12.0", True, {"good"}),
+        ("1.11.0", True, {"bad"}),
+        ("1.11.0", False, set()),
+        (not_applicable("not installed"), True, set()),
+        (unknown("EIO"), True, {"unknown"}),
+    ],
+)
+def test_the_container_toolkit_of_an_engine_with_cdi(toolkit, cdi, verdicts):
+    software = {"runtimes": {"cuda": not_applicable("not installed")}, "toolkits": {"nvidia": toolkit}}
+    engines = {"engines": [{"id": "containerd", "cdi": {"enabled": cdi}}]}
+    assert beside("nvidia", "580.95.05", "13.0", software=software, container_runtime=engines) == verdicts
+
+
+@pytest.mark.parametrize(
+    ("runtime", "good", "other"),
+    [
+        ("6.0.2", ("centos", "7"), ("ubuntu", "24.04")),
+        ("6.1.2", ("ol", "8.9"), ("rhel", "8.10")),
+        ("6.2.4", ("ubuntu", "24.04"), ("ubuntu", "20.04")),
+        ("6.3.1", ("debian", "12"), ("rhel", "9.2")),
+    ],
+)
+def test_operating_systems_of_rocm(runtime, good, other):
+    def of(ident, version):
+        return beside("amd", "6.8.5", runtime, host=dict(synthetic.healthy()["host"], os={"id": ident, "version": version}))
+
+    assert of(*good) == {"good"} and of(*other) == {"unknown"} and of("ubuntu", unknown("EIO")) == {"unknown"}
+
+
+def test_what_speaks_of_no_pair_makes_no_combination_known(sections):
+    """The open module is right for this part: of the driver and its CUDA that says nothing."""
+    for device in sections["accelerators.nvidia"]["devices"]:
+        device["name"] = "NVIDIA B200"
+    assert compatible(sections, version="580.95.05", runtime_version="99.0", flavor="open") == [("unknown", None, "nvidia: outside of the data")]
+    assert compatible(sections, runtime_version="13.0", flavor="open")[0][0] == "passed"
 
 
 def test_every_line_of_the_data_has_its_source():

@@ -15,7 +15,9 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 
 DATA = Path(__file__).parent.parent / "data" / "compatibility.yml"
 FACTS = {"driver": ("driver", "version"), "runtime": ("driver", "runtime_version"), "flavor": ("driver", "flavor")}
-WORDS = ("flavor",)  # facts that are one of some words, no versions
+WORDS = ("flavor", "os", "cdi")  # facts that are one of some words, no versions
+BESIDE = {"os": "host", "cuda_on_disk": "software", "container_toolkit": "software", "cdi": "container_runtime"}  # facts of other sections of the report
+_COVERS = {"driver", "runtime"}  # what a line must speak of to make a combination a known one
 
 
 @lru_cache(maxsize=1)
@@ -27,6 +29,7 @@ def _line(line):
     told = dict(line, needs_text=", ".join("%s %s" % (fact, " or ".join(ranges)) for fact, ranges in line["needs"].items()))
     for part in ("when", "needs"):
         told[part] = {fact: _compiled(fact, value) for fact, value in line[part].items()}
+    told["covers"] = {*line["when"], *line["needs"]} >= _COVERS
     return told
 
 
@@ -46,6 +49,24 @@ def _within(version, ranges):
     return any(matrix.in_range(version, bounds) for bounds in ranges)
 
 
+def _fact(group, fact):
+    """The text of a fact. NoAnswer: not_applicable where it does not arise, or where its section was not asked for."""
+    if fact in FACTS:
+        return group.text(*FACTS[fact])
+    if BESIDE[fact] not in group.view.sections:
+        raise NoAnswer("not_applicable", "not asked for")
+    section = group.view.section(BESIDE[fact])
+    if fact == "os":
+        return "%s %s" % (section.text("os", "id"), section.text("os", "version"))
+    if fact == "cuda_on_disk":
+        return section.text("runtimes", "cuda")
+    if fact == "container_toolkit":
+        return section.text("toolkits", group.manufacturer)
+    if any(engine.maybe("flag", "cdi", "enabled") is True for engine in section.objects("engines")):
+        return "enabled"
+    raise NoAnswer("not_applicable", "no engine reads CDI specifications")
+
+
 def judge(line, group):
     """(good | bad | unknown | skip, what the node has or why it is not known) of one line."""
     seen = []
@@ -56,8 +77,10 @@ def judge(line, group):
                     return "skip", ""
                 continue
             try:
-                version = group.text(*FACTS[fact])
+                version = _fact(group, fact)
             except NoAnswer as no:
+                if fact in BESIDE and no.outcome == "not_applicable":
+                    return "skip", ""
                 return "unknown", "%s: %s: %s" % (group.manufacturer, fact, no.reason)
             seen.append("%s %s" % (fact, version))
             if version.lower() in ranges if fact in WORDS else _within(version, ranges):

@@ -137,7 +137,7 @@ def version_compatibility(view, p):
                     )
                 )
             elif verdict == "good":
-                covered = True
+                covered = covered or line["covers"]
             elif verdict == "unknown":
                 silent = silent or text
         bad = any(one.outcome == "found" and one.subject == subject for one in told)
