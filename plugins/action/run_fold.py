@@ -28,6 +28,7 @@ class ActionModule(ControllerAction):
         "nodes": {"type": "list", "elements": "str"},
         "history": {"type": "str"},
         "summary": {"type": "bool", "default": True},
+        "quorum_percent": {"type": "str"},
         "exit_rule": {"type": "str", "choices": list(settings.EXIT_RULES), "default": "verdict"},
     }
     ERRORS = (run_directory.RunError, location.HistoryError, PolicyError, ProfileError)
@@ -41,6 +42,7 @@ class ActionModule(ControllerAction):
             raise run_directory.RunError("run_fold: found neither run_directory nor run_root, allowed: one of them")
         if arguments["nodes"]:
             self.under_limit(task_vars, set(arguments["nodes"]) & set(run.roster), run.roster)
+        quorum = _quorum(arguments["quorum_percent"])
         policies = None
         if arguments["policy"] == "inventory":
             policies = {name: overlay(run.policy(name), task_vars) for name in run.roster}
@@ -48,7 +50,7 @@ class ActionModule(ControllerAction):
         merged_recording.merge_all(run)
         if arguments["history"]:
             snapshot.take(run, arguments["history"], dry=self._task.check_mode)
-        fleet = fold.fold(run.path, profile=arguments["profile"], policies=policies)
+        fleet = fold.fold(run.path, profile=arguments["profile"], policies=policies, quorum=quorum)
         judgement = run.path / "judgements" / str(fleet["judgement"])
         report = judgement / "report.html"
         if arguments["summary"]:
@@ -68,8 +70,17 @@ class ActionModule(ControllerAction):
             "counts": fleet["counts"],
             "not_accepted": bad[:50],
             "not_accepted_count": len(bad),
+            "quorum_met": fleet["roster"].get("quorum", {}).get("met", True),
+            "roster": fleet["roster"]["text"],
             "exit_rule": arguments["exit_rule"],
             "failure_count": len(told),
             "failure": run_documents.message(told, len(documents)),
             "msg": words.sentence(fleet),
         }
+
+
+def _quorum(given):
+    try:
+        return settings.percent(given) if given else None
+    except ValueError as allowed:
+        raise run_directory.RunError("accelerator_quorum_percent: found %r, allowed: %s" % (given, allowed)) from None

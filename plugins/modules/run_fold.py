@@ -41,6 +41,12 @@ options:
     description: Nodes counted in RV(not_accepted); the whole roster without it.
     type: list
     elements: str
+  quorum_percent:
+    description:
+      - Percent of the expected nodes that have to answer, from 0 to 100; none is asked for without it.
+      - The fleet document, the reports and the summary say whether they did, and so does RV(quorum_met).
+    type: str
+    version_added: 0.3.0
   exit_rule:
     description:
       - What the run is held against, for whoever ends a job by it; nothing else changes.
@@ -123,6 +129,16 @@ not_accepted_count:
   returned: success
   type: int
   sample: 4
+quorum_met:
+  description: Whether as many of the expected nodes answered as O(quorum_percent) asks for; true without it.
+  returned: success
+  type: bool
+  sample: true
+roster:
+  description: How many nodes were expected and answered.
+  returned: success
+  type: str
+  sample: "12 expected, 9 answered, quorum not met with 75 % answered where 90 % is asked"
 exit_rule:
   description: The O(exit_rule).
   returned: success

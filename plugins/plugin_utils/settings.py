@@ -53,6 +53,18 @@ def _exit_rule(value):
         raise ValueError(" | ".join(EXIT_RULES))
 
 
+def percent(value):
+    """A share of the nodes; ValueError says what is allowed."""
+    allowed = "a number of percent from 0 to 100"
+    try:
+        number = float(str(value))
+    except ValueError:
+        raise ValueError(allowed) from None
+    if not 0 <= number <= 100:
+        raise ValueError(allowed)
+    return number
+
+
 def _pull(value):
     if value not in PULL:
         raise ValueError(" | ".join(PULL))
@@ -92,6 +104,7 @@ CHECKS = {
     "accelerator_probe_image": _text,
     "accelerator_probe_pull": _pull,
     "accelerator_probe_seconds": _seconds,
+    "accelerator_quorum_percent": percent,
     "accelerator_record": _bool,
     "accelerator_slicing_library_root": _directory,
     "accelerator_strict": _bool,

@@ -152,7 +152,7 @@ def finish(fleet, entries):
     fleet["findings"].sort(key=lambda finding: (level[finding["level"]], finding["rule"], finding["node"], finding["subject"]["id"]))
     fleet["coverage"].sort(key=lambda item: (item["node"], item["rule"]))
     names = [entry["node"] for entry in fleet["verdicts"]]
-    fleet["roster"] = {"expected": names, "present": len(names), "text": ""}
+    fleet["roster"] = {"expected": names, "present": len(names), "answered": len(names), "text": ""}
     cohorts = {}
     for entry in fleet["verdicts"]:
         if entry["cohort"]:

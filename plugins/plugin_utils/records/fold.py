@@ -39,10 +39,11 @@ WORTH_FORKING = 64  # nodes
 COLLECTED = 16  # nodes after which what is left of their reports is collected
 
 
-def fold(run_path, profile=None, policies=None, processes=None):
+def fold(run_path, profile=None, policies=None, processes=None, quorum=None):
     """Judge the run, write judgements/<n>, return the fleet document.
 
     profile: name; else each node's accelerator_profile, else the run's. policies: node -> variables, instead of the filed ones.
+    quorum: percent of the expected nodes that have to answer.
     PolicyError with every problem of every node before anything is written; RunError when the run cannot be read or written.
     """
     catalogue.load()
@@ -57,7 +58,7 @@ def fold(run_path, profile=None, policies=None, processes=None):
     try:
         with Judgement(run.path) as judgement:
             (judgement.path / "records").mkdir()
-            fleet = _fold(run, roster, plans, profile or run.run.get("profile") or "preflight", judgement, processes)
+            fleet = _fold(run, roster, plans, profile or run.run.get("profile") or "preflight", judgement, processes, quorum)
     finally:
         if collecting:
             gc.enable()
@@ -169,7 +170,7 @@ def _append(records, node, text):
 # -- the fleet ------------------------------------------------------------------------------------------------------
 
 
-def _fold(run, roster, plans, profile, judgement, processes):
+def _fold(run, roster, plans, profile, judgement, processes, quorum=None):
     records = judgement.path / "records"
     shared, unpacked = folded.sharing(), {}
     nodes = {}
@@ -196,6 +197,8 @@ def _fold(run, roster, plans, profile, judgement, processes):
     listed = comparing.cohorts_of(formed, alone, nodes, plans)
     measured = shown.series(nodes, formed, lambda node: plans[node][0].params(shown.RULE))
     fleet, results = _document(run, roster, nodes, plans, profile, judgement.number, formed, alone, listed)
+    if quorum is not None:
+        verdict.hold_quorum(fleet["roster"], quorum)
     fleet.update(measurements=measured, matrices=matrices)
 
     def page(name, render):
@@ -273,7 +276,7 @@ def _document(run, roster, nodes, plans, profile, number, formed, alone, cohort_
         "judgement": number,
         "created": run.run.get("created"),
         "judged_at": judged_at or run.run.get("created"),
-        "roster": {"expected": roster, "present": present, "text": text if roster else "no node is expected"},
+        "roster": {"expected": roster, "present": present, "answered": answered, "text": text if roster else "no node is expected"},
         "counts": {name: len(lists[name]) for name in ("accepted", "accepted_with_warnings", "rejected", "incomplete")},
         "accepted": lists["accepted"],
         "accepted_with_warnings": lists["accepted_with_warnings"],

@@ -13,6 +13,15 @@ _WORST = (1, 2, 4, 0, 3)
 MOST_REASONS = 12
 
 
+def hold_quorum(roster, asked):
+    """Say in the roster of a fleet whether enough of its expected nodes answered. asked: percent."""
+    expected, answered = len(roster["expected"]), roster["answered"]
+    met = answered * 100 >= asked * expected if expected else not asked
+    percent = answered * 10000 // expected / 100 if expected else 0.0  # never rounded up to what was asked
+    roster["quorum"] = {"asked": asked, "answered_percent": percent, "met": met}
+    roster["text"] += ", quorum %s with %g %% answered where %g %% is asked" % ("met" if met else "not met", percent, asked)
+
+
 class Summaries:
     """Summaries of rules, shared: nodes of a fleet mostly agree, and one fold holds a thousand of them."""
 
