@@ -107,8 +107,18 @@ def facts(view):
         "accelerators": words(accelerators_text(view)),
         **paths.matrix_fact(view),
         "driver": words(drivers[0] if len(drivers) == 1 else _joined(drivers) if drivers else {"unknown": "no accelerator was read"}),
+        **_last_accepted(view.baseline),
         **({"written": "; ".join(written)[:_LONGEST_WRITTEN]} if written else {}),
     }
+
+
+def _last_accepted(past):
+    """When the machine was last accepted, as far as the run's baseline knows; no fact where the run has no baseline."""
+    if past is None:
+        return {}
+    if past.accepted is None:
+        return {"last_accepted": "n/a: never accepted before"}
+    return {"last_accepted": "run %s at %s" % (clean(past.accepted.run_id, 100), clean(past.accepted.at, 40))}
 
 
 def _written(view):

@@ -24,6 +24,8 @@ from markupsafe import Markup
 SHOWN_ROWS = 10
 SHOWN_NAMES = 40
 IN_SHORT = 8
+SHOWN_SINCE = 100  # nodes
+SINCE = ("changed-since-accepted", "part-replaced", "measured-drift")
 # A larger fleet's node details are parsed when they are opened; a browser without script parses them at once.
 LARGE = 150
 SHOWN_GRID = 250
@@ -67,6 +69,26 @@ def _code(name):
     """A style sheet or script without its leading comment."""
     text = _read(name)
     return text[text.index("*/") + 2 :].strip("\n")
+
+
+def _since(fleet):
+    """What is not as it was when its node was last accepted, and of how many nodes that is known; None where the run has no baseline."""
+    told = {w.words(v.get("node")): w.words((v.get("facts") or {}).get("last_accepted") or "") for v in fleet.get("verdicts") or []}
+    known = {node: text for node, text in told.items() if text.startswith("run ")}
+    if not any(told.values()):
+        return None
+    rows = {}
+    for finding in fleet.get("findings") or []:
+        node = w.words(finding.get("node"))
+        past = finding.get("rule") in SINCE or (finding.get("expected") or {}).get("origin") == "baseline"
+        if node in known and past:
+            rows.setdefault(node, []).append((w.words(finding.get("rule")), w.words(finding.get("summary"))))
+    return {
+        "rows": [(node, known[node], rows[node]) for node in sorted(rows)][:SHOWN_SINCE],
+        "more": max(0, len(rows) - SHOWN_SINCE),
+        "same": len(known) - len(rows),
+        "never": sum(1 for text in told.values() if text.startswith("n/a")),
+    }
 
 
 def _cohorts(fleet):
@@ -165,6 +187,7 @@ def render(fleet):
         place_id=place_id,
         silent=_silent(verdicts),
         asked_rules=sorted({rule for node in nodes for rule in node["rules"].split()}),
+        since=_since(fleet),
         strips=plots.strips(fleet),
         matrices=plots.matrices(fleet),
         needed=[row for row in coverage if row[0] == "need"],
