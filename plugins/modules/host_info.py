@@ -86,6 +86,7 @@ sections:
         timestamp: "2026-11-29T17:00:00Z"
         memory_errors: {controllers: 8, corrected: 0, uncorrected: 0, seconds: 86400, places: []}
         corrupted_kib: 0
+        machine_checks: {exceptions: 0, thresholds: 0, thermal: 0, deferred: 0}
         microcode: {"0x2b000590": 224}
         tpm: {version: 2, measured_boot: true}
         sensors: {count: 142, bad: []}
@@ -142,6 +143,7 @@ sections:
         reason: ""
         boot_time: "2026-11-20T08:00:00Z"
         since: boot
+        time_error_seconds: 403.5
         cursor: 6f2d7c0e-4f6b-4c2e-9d55-0a1b2c3d4e5f@807529.512000
         covers_from: "2026-11-20T08:00:00.000Z"
         events:

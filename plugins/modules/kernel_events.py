@@ -62,6 +62,7 @@ sections:
         reason: ""
         boot_time: "2026-11-20T08:00:00Z"
         since: boot
+        time_error_seconds: 403.5
         cursor: "807529.512000/9d5c0a1b"
         covers_from: "2026-11-20T08:00:00.000Z"
         events:

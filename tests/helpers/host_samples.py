@@ -12,7 +12,15 @@ import json
 import struct
 import time
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc, hardware, nvidia_daemons, rasdaemon, settings, systemd_units
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import (
+    bmc,
+    hardware,
+    machine_checks,
+    nvidia_daemons,
+    rasdaemon,
+    settings,
+    systemd_units,
+)
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import node_services as services
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import services as nvidia_services
 
@@ -28,6 +36,11 @@ UNIT = {
     "LoadState": "loaded", "ActiveState": "active", "SubState": "running", "UnitFileState": "enabled", "Result": "success", "NRestarts": "0",
     "LimitMEMLOCK": "infinity", "LimitNOFILE": "1048576",
 }  # fmt: skip
+INTERRUPTS = (
+    " TRM:          0          0   Thermal event interrupts\n THR:          0          0   Threshold APIC interrupts\n"
+    " DFR:          0          0   Deferred Error APIC interrupts\n MCE:          0          0   Machine check exceptions\n"
+    " MCP:        312        312   Machine check polls\n"
+)
 _ABSENT = {"absent": True}
 
 
@@ -97,6 +110,7 @@ def commands():
         "modinfo": _text(["modinfo", "-F", "version", "nvidia"], DRIVER + "\n"),
         "events": _text(bmc.EVENTS, "   1 | 01/05/2024 | 10:00:00 | Event Logging Disabled #0x10 | Log area reset/cleared | Asserted\n"),
         "ras": _text(rasdaemon.SUMMARY, "No Memory errors.\n\nNo PCIe AER errors.\n\nNo MCE errors.\n"),
+        "interrupts": _text(machine_checks.ASKED, INTERRUPTS),
         "sensors": _text(bmc.SENSORS, sensors),
         **{"nvme%d" % n: _text(["nvme", "smart-log", "-o", "json", "/dev/nvme%d" % n], json.dumps(SMART)) for n in range(8)},
         "sda": _text(["smartctl", "--json", "-H", "-A", "-n", "standby", "/dev/sda"], json.dumps(SATA)),
@@ -167,6 +181,8 @@ def files():
         "unused devices: <none>\n",
         "/sys/fs/ext4": {"dir": ["features", "md0"]},
         "/sys/fs/ext4/md0/errors_count": "0\n",
+        "/sys/fs/btrfs": _ABSENT,
+        "/sys/fs/xfs": {"dir": ["nvme0n1p1", "stats"]},
         "/sys/block": {"dir": ["loop1", "md0", "sda", *("nvme%dn1" % n for n in range(8))]},
         block + "sda": {"link": "../devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda"},
         "/sys/class/nvme": {"dir": ["nvme%d" % n for n in range(8)]},

@@ -87,6 +87,7 @@ def hardware():
         "corrupted_kib": 0,
         "microcode": {"0x2b000643": 224},
         "recorded_errors": {"memory": [], "others": []},
+        "machine_checks": dict.fromkeys(("exceptions", "thresholds", "thermal", "deferred"), 0),
         "tpm": {"version": 2, "measured_boot": True},
         "sensors": {"count": 142, "bad": []},
         "event_log": {"entries": 0, "events": []},

@@ -19,8 +19,9 @@ from host_samples import DRIVER, NEXT, RELEASE, module, smbios, wtmp
 
 OPTIONS = {"kv_cache_path": "/data", "directories": ["/data"]}
 MC0 = hardware.EDAC + "/mc0/"
+BTRFS = "/sys/fs/btrfs/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/"
 MINE = (
-    "recorded-errors",
+    "recorded-errors", "machine-checks", "drive-count",
     "memory-uncorrected", "memory-corrected", "memory-offline", "memory-modules", "memory-installed", "cpu-microcode", "cpu-governor", "cpu-mitigations",
     "bmc-sensors", "bmc-events", "kv-cache-path", "file-system-writable", "file-system-errors", "disk-room", "shared-memory", "drive-health", "drive-wear",
     "drive-log", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
@@ -62,7 +63,7 @@ def test_a_healthy_server_has_nothing_and_every_rule_has_an_answer():
     silent = {rule: told.counts[rule] for rule in MINE if told.counts[rule][2] or told.counts[rule][4]}
     assert silent == {}
     passed = {rule for rule in MINE if told.counts[rule][0]}
-    assert set(MINE) - passed == {"huge-pages-reserved"}  # none is asked for
+    assert set(MINE) - passed == {"huge-pages-reserved", "drive-count"}  # none is asked for
     assert sections["hardware"]["memory_modules"]["installed_mib"] == 16 * 65536
     assert sections["storage"]["kv_cache"]["disks"] == [{"name": "nvme0n1", "transport": "pcie", "rotational": False}]
 
@@ -113,6 +114,19 @@ FAULTS = {
         {},
         {"file-system-errors": "warn"},
     ),
+    "errors of btrfs": (
+        {
+            "/sys/fs/btrfs": {"dir": ["0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "features"]},
+            BTRFS + "devices": {"dir": ["sdb1", "sdc1"]},
+            BTRFS + "devinfo": {"dir": ["1", "2"]},
+            BTRFS + "devinfo/1/error_stats": "write_errs 0\nread_errs 2\nflush_errs 0\ncorruption_errs 1\ngeneration_errs 0\n",
+            BTRFS + "devinfo/2/error_stats": "write_errs 0\nread_errs 0\nflush_errs 0\ncorruption_errs 0\ngeneration_errs 0\n",
+        },
+        {},
+        {"file-system-errors": "warn"},
+    ),
+    "a machine check": ({}, {"interrupts": {"stdout": " MCE:          1          1   Machine check exceptions\n"}}, {"machine-checks": "warn"}),
+    "a deferred error": ({}, {"interrupts": {"stdout": host_samples.INTERRUPTS.replace("DFR:          0", "DFR:          3")}}, {"machine-checks": "warn"}),
     "a critical warning": ({}, smart(critical_warning=4), {"drive-health": "fail"}),
     "a hot drive": ({}, smart(critical_warning=2), {"drive-health": "warn"}),
     "a worn drive": ({}, smart(percent_used=97), {"drive-wear": "warn"}),

@@ -237,7 +237,10 @@ def test_the_memory_exchange_service_is_asked_for_where_a_domain_spans_nodes():
     assert imex("NVIDIA GB300", "inactive") == ("found", None)
     assert imex("NVIDIA GB300", "failed") == ("found", "warn")
     assert imex("NVIDIA GB300", "failed", cluster_uuid=NONE) == ("not_applicable", None)
-    assert imex("NVIDIA GB300", "failed", cluster_uuid=UNREAD) == ("unknown", None)
+    # racks of one domain only: which one is not told, and it is in one
+    assert imex("NVIDIA GB300", "failed", cluster_uuid=UNREAD) == ("found", "warn")
+    assert imex("NVIDIA GB200", "inactive", cluster_uuid=UNREAD) == ("found", None)
+    assert imex("NVIDIA GH200 480GB", "failed", cluster_uuid=UNREAD) == ("unknown", None)
     assert imex("NVIDIA H100 80GB HBM3", "failed") == ("not_applicable", None)
     assert imex("NVIDIA GB300", UNREAD)[0] == "unknown"
 

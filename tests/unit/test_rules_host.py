@@ -49,7 +49,7 @@ def levels(judged):
 
 
 def test_all_rules_are_asked():
-    assert len(MINE) == 40
+    assert len(MINE) == 42
 
 
 @pytest.mark.parametrize("rule", MINE)
@@ -81,6 +81,7 @@ NOT_APPLICABLE = {
     "kv-cache-path": [("storage kv_cache", ABSENT)], "file-system-writable": [("storage mounts", ABSENT)],
     "file-system-errors": [("storage file_system_errors", ABSENT)], "disk-room": [("storage directories", ABSENT)],
     "drive-health": [("storage health", ABSENT)], "drive-wear": [("storage health", ABSENT)], "drive-log": [("storage health", ABSENT)],
+    "machine-checks": [("hardware machine_checks", ABSENT)], "drive-count": [("storage arrays", [])],
     "raid-arrays": [("storage arrays", [])], "numa-balancing": [("host cpu numa_nodes", 1)],
     "huge-pages-reserved": [("host kernel command_line", "ro")], "swap-off": [("settings swap_mib", 900), ("services units", {})],
     "service-limits": [("services units", {})], "driver-built": [("settings kernels dkms", ABSENT)],
@@ -211,6 +212,65 @@ def test_file_system_errors_from_before_this_start_do_not_warn():
     for last, level in ((start - 9, "info"), (start + 9, "warn"), ({"unknown": "denied"}, "warn")):
         entry = {"md0": {"count": 3, "last": last}}
         assert levels(changed(("storage file_system_errors", entry))) == {"file-system-errors": level}
+
+
+BTRFS = {"not_applicable": "btrfs keeps no time of its errors"}
+NONE = {"not_applicable": "XFS keeps no count of its errors"}
+
+
+@pytest.mark.parametrize(
+    ("told", "outcome"),
+    [
+        ({"sda1": {"count": NONE, "last": NONE}}, "not_applicable"),
+        ({}, "not_applicable"),
+        ({"sda1": {"count": NONE, "last": NONE}, "md0": {"count": 0, "last": ABSENT}}, "passed"),
+        ({"sdb1+sdc1": {"count": 2, "last": BTRFS}, "sda1": {"count": NONE, "last": NONE}}, "found"),
+        ({"sdb1": {"count": {"unknown": "denied"}, "last": BTRFS}, "md0": {"count": 0, "last": ABSENT}}, "unknown"),
+    ],
+)
+def test_a_file_system_that_counts_no_errors_proves_nothing(told, outcome):
+    assert changed(("storage file_system_errors", told)).outcome("file-system-errors") == outcome
+
+
+@pytest.mark.parametrize(
+    ("counts", "outcome"),
+    [
+        ({"exceptions": 64}, "found"),
+        ({"deferred": 1}, "found"),
+        ({"thresholds": 9, "thermal": 1200}, "passed"),
+        ({"deferred": {"not_applicable": "not counted on this processor"}}, "passed"),
+        ({"exceptions": ABSENT, "deferred": ABSENT}, "not_applicable"),
+        ({"exceptions": {"unknown": "denied"}}, "unknown"),
+        ({"exceptions": {"unknown": "denied"}, "deferred": 2}, "found"),
+    ],
+)
+def test_machine_checks_of_all_processors(counts, outcome):
+    judged = changed(*(("hardware machine_checks " + name, value) for name, value in counts.items()))
+    assert judged.outcome("machine-checks") == outcome
+    assert levels(judged) == ({"machine-checks": "warn"} if outcome == "found" else {})
+    assert changed(("hardware machine_checks exceptions", 64), GUEST).outcome("machine-checks") == "not_applicable"
+
+
+def test_the_number_of_drives_that_a_site_expects():
+    def told(number, *changes):
+        judged = changed(*changes, accelerator_policy_drive_count_expected=number)
+        return judged.outcome("drive-count"), levels(judged)
+
+    assert told(8) == ("passed", {})
+    assert told(9) == ("found", {"drive-count": "fail"})
+    assert told(7) == ("found", {"drive-count": "warn"})
+    drive = {"name": "nvme0n2", "transport": "pcie", "size_gb": 1.0, "model": "x", "rotational": False, "firmware": "1", "state": "live"}
+    assert told(8, ("storage disks", [*_healthy()["storage"]["disks"], drive]))[0] == "passed"
+    number = next(n for n, disk in enumerate(_healthy()["storage"]["disks"]) if disk["name"].startswith("nvme"))
+    assert told(8, ("storage disks %d transport" % number, {"unknown": "denied"}))[0] == "unknown"
+    assert told(8, ("storage disks %d transport" % number, "tcp"))[0] == "found"
+
+
+@pytest.mark.parametrize("unit", ["rdc", "hymgr", "nvidia-dcgm", "amd-metrics-exporter"])
+def test_daemons_of_manufacturers_are_missed_where_they_are_enabled(unit):
+    entry = {"load": "loaded", "active": "inactive", "sub": "dead", "enabled": "enabled", "result": "success", "restarts": 0}
+    assert levels(changed(("services units " + unit, entry))) == {"service-down": "warn"}
+    assert levels(changed(("services units " + unit, dict(entry, enabled="disabled")))) == {}
 
 
 def test_a_bind_mount_and_an_image_that_are_read_only_are_no_fault():

@@ -28,6 +28,8 @@ UNITS = str.split(
 )
 PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,Result,NRestarts,LimitMEMLOCK,LimitNOFILE"
 RUNNING = ("slurmd", "rasdaemon", "irqbalance", "smartd")
+INTERRUPTS = (("TRM", "Thermal event interrupts"), ("THR", "Threshold APIC interrupts"), ("DFR", "Deferred Error APIC interrupts"),
+              ("MCE", "Machine check exceptions"))  # fmt: skip
 WELL = {
     "critical_warning": 0, "temperature": 309, "avail_spare": 100, "spare_thresh": 10, "percent_used": 2, "data_units_read": 81664, "data_units_written": 70212,
     "controller_busy_time": 311, "power_cycles": 19, "power_on_hours": 6120, "media_errors": 0, "num_err_log_entries": 0,
@@ -78,6 +80,10 @@ def _memory(node, modules):
         node.lines("%s/mc%d" % (EDAC, number), ce_count=0, ue_count=0, seconds_since_reset=273_580)
     node.files["/var/lib/rasdaemon/ras-mc_event.db"] = {"exists": True}
     node.run("ras-mc-ctl", "--summary", rc=0, stdout="No Memory errors.\n\nNo PCIe AER errors.\n\nNo MCE errors.\n")
+    if node.host["uname"]["machine"] == "x86_64":
+        # A processor of the table stands for all.
+        counted = "".join(" %s:          0   %s\n" % row for row in INTERRUPTS)
+        node.run("grep", "-E", "^ *(MCE|MCP|THR|TRM|DFR):", "/proc/interrupts", rc=0, stdout=counted)
 
 
 def _processors(node, scaling, mitigations):
@@ -165,6 +171,8 @@ def _drives(node, number):
     node.files["/proc/1/mountinfo"] = MOUNTS
     node.files["/sys/fs/ext4"] = {"dir": ["features", "nvme0n1p2"]}
     node.lines("/sys/fs/ext4/nvme0n1p2", errors_count=0)
+    node.files["/sys/fs/btrfs"] = {"absent": True}
+    node.files["/sys/fs/xfs"] = {"dir": ["nvme1n1", "stats"]}
     node.files["/sys/block"] = {"dir": ["nvme0n1", "nvme1n1"]}
     node.files["/sys/class/nvme"] = {"dir": ["nvme0", "nvme1"]}
     for disk, (model, sectors) in enumerate((("NL PX400 960GB", 1875385008), ("NL PX700 7680GB", 15002931888))):

@@ -143,6 +143,15 @@ def recorded(host):
     return rasdaemon.read(host)
 
 
+def machine_checks(host):
+    uname = host.uname()
+    if uname.ok and not re.match(r"x86_64|i\d86", str(uname.value.get("machine"))):
+        return not_applicable("only x86 counts machine checks")
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import machine_checks as counted  # only on x86
+
+    return counted.read(host)
+
+
 def collect(host, ask_bmc):
     section = {
         "memory_modules": modules(host),
@@ -151,6 +160,7 @@ def collect(host, ask_bmc):
         "corrupted_kib": corrupted(host),
         "microcode": microcode(host),
         "recorded_errors": recorded(host),
+        "machine_checks": machine_checks(host),
         "tpm": tpm(host),
     }
     if not ask_bmc:

@@ -20,6 +20,7 @@ CHATTY_TEMPLATES = 100  # and of lines that only name a driver and a trouble
 PLACES = 32
 TAIL = 150  # of what a long message says last, kept in its sample
 OLDEST = 10000  # lines read from the begin of a boot whose newest lines are all that fits: what was said before a flood
+DRIFT = 500e-6  # adjtimex(2): NTP corrects a clock by at most 500 ppm
 SETTLED = 300  # seconds after boot from which on a PCI function that appears was attached, not found
 
 # short-monotonic: seconds since boot, so a clock that is set later or runs in local time cannot move an event; systemd 219 has it, short-unix not.
@@ -359,12 +360,15 @@ def collect(host, extra=(), since=None):
     boot = host.boot_time()
     boot_time = boot.value if boot.ok and isinstance(boot.value, (int, float)) else None
     source, text, complete, reasons = _read(host)
+    now = host.now()
     section = {
-        "timestamp": utc(host.now()),
+        "timestamp": utc(now),
         "source": source or unknown("; ".join(reasons)),
         "status": "unknown",
         "reason": "; ".join(reasons),
         "boot_time": utc(boot_time) if boot_time is not None else unknown(boot.reason),
+        # The clock of the log runs free; what it may be off of the time of day is at most what a clock is corrected by.
+        "time_error_seconds": round(max(0.0, now - boot_time) * DRIFT, 1) if boot_time is not None else unknown(boot.reason),
         "since": "boot",
         "cursor": unknown("no log was read"),
         "covers_from": unknown("no log was read"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.hardware import fact, integer
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 
 MOUNTS = ("/proc/1/mountinfo", "/proc/self/mountinfo")  # where the root of a node is mounted elsewhere, its mounts are those of its first process
@@ -154,14 +153,13 @@ def directories(host, table, named):
 
 
 def _errors(host):
-    """{device: {count, last}} of ext4, which counts its errors until it is checked; last: seconds since the epoch."""
-    found = {}
-    listing = host.listdir("/sys/fs/ext4")
-    for name in sorted(n for n in listing.value or () if n != "features")[:_KEPT]:
-        base = "/sys/fs/ext4/%s/" % name
-        count = fact(host, base + "errors_count", integer)
-        found[name] = {"count": count, "last": fact(host, base + "last_error_time", integer) if count != 0 else not_applicable("no error")}
-    return found if listing.ok or listing.status == ABSENT else unknown(listing.reason)
+    """{device: {count, last}} of file systems; last: seconds since the epoch."""
+    told = {name: host.listdir("/sys/fs/" + name) for name in ("ext4", "btrfs", "xfs")}
+    if all(answer.status == ABSENT for answer in told.values()):
+        return {}
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import file_systems  # only where there is one of them
+
+    return file_systems.read(host, told)
 
 
 def _arrays(host):

@@ -107,6 +107,37 @@ def memory_offline(view, p):
 
 
 @rule(
+    id="machine-checks",
+    layer=1,
+    level="warn",
+    title="No processor has raised a machine check",
+    reads=("hardware",),
+    scope="node",
+    remedy="Look for what raised it in the kernel log, in rasdaemon's record and in the BMC's event log; a part that does so again is replaced.",
+    follows=("memory-uncorrected", "kernel-memory-errors", "recorded-errors"),
+)
+def machine_checks(view, p):
+    told = _hardware(view).facts("machine_checks")
+    shown, read, no = [], 0, None
+    for key, text in (("exceptions", "machine check exceptions"), ("deferred", "deferred errors")):
+        try:
+            count = told.number(key)
+        except NoAnswer as none:
+            no = none if no is None or none.outcome == "unknown" else no
+            continue
+        read += 1
+        if count > 0:
+            shown.append("%d %s" % (count, text))
+    if shown:
+        origin = "vendor document: Linux Documentation/filesystems/proc.rst, 1.2: MCE; arch/x86/kernel/irq.c: DFR"
+        # An exception is raised on all processors at once: the sum says that there was one, and not how many.
+        return found("%s since the start, of all processors together" % " and ".join(shown), ", ".join(shown), expectation(0, origin=origin))
+    if no is not None and (no.outcome == "unknown" or not read):
+        raise no
+    return PASSED
+
+
+@rule(
     id="recorded-errors",
     layer=1,
     level="warn",

@@ -81,9 +81,11 @@ def _time(text):
 
 
 def _fresh(event, section, hours):
-    """Whether an event is young enough to be judged; one whose age is not known is."""
-    last, now = _time(event.last), _time(section.maybe("text", "timestamp"))
-    return hours is None or last is None or now is None or now - last <= datetime.timedelta(hours=hours)
+    """Whether an event is young enough to be judged, or may be; one whose age is not known is."""
+    if hours is None:
+        return True
+    last, now, error = _time(event.last), _time(section.maybe("text", "timestamp")), section.maybe("number", "time_error_seconds") or 0
+    return last is None or now is None or now - last <= datetime.timedelta(hours=hours, seconds=min(max(error, 0), 1e6))
 
 
 def _names(event):

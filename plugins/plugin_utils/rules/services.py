@@ -5,6 +5,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.host import CLOCKS
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
@@ -19,11 +23,10 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.when import epoch
 
+DATA = Path(__file__).parent.parent / "data" / "host_settings.yml"
 _DAEMONS = {"fabric_manager": "nvidia-fabricmanager", "imex": "nvidia-imex"}
 # What takes work, and what watches accelerators: each of them runs for ever once it was started.
-_EXPECTED = (
-    "containerd", "docker", "crio", "kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "slurmd", "nvidia-dcgm", "nvidia-gridd",
-)  # fmt: skip
+_EXPECTED = ("containerd", "docker", "crio", "kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "slurmd")
 _ENGINES = ("containerd", "docker", "crio", "cri-docker")
 # Units of which another rule says that they are down, and what that means.
 _JUDGED = {"nvidia-fabricmanager": "fabric-manager", "nvidia-imex": "imex-service", **dict.fromkeys(_ENGINES, "runtime-serves-kubelet")}
@@ -33,6 +36,12 @@ _LINK_LOCAL = ("fe80:", "169.254.")
 
 def _services(view):
     return view.section("services")
+
+
+@lru_cache(maxsize=1)
+def expected():
+    """Units that are missed when they are enabled and do not run."""
+    return (*_EXPECTED, *(entry["unit"] for entry in yaml.safe_load(DATA.read_bytes())["daemons"]))
 
 
 @rule(
@@ -72,7 +81,7 @@ def service_failed(view, p):
 def service_down(view, p):
     units = _services(view).facts("units")
     down = []
-    for name in _EXPECTED:
+    for name in expected():
         # Only what starts with the node is missed: one that is disabled, masked or started by another is down on purpose.
         if name in units.data and units.maybe("text", name, "enabled") == "enabled" and units.maybe("text", name, "active") in ("inactive", "failed"):
             down.append(name)

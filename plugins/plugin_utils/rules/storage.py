@@ -95,20 +95,31 @@ def file_system_writable(view, p):
     title="File systems have counted no error",
     reads=("storage", "host"),
     scope="node",
-    remedy="Check the file system (e2fsck) at the next start, which also clears its counter; look at the drive's health.",
+    remedy="Check the file system (e2fsck at the next start clears its counter; btrfs scrub, then btrfs device stats -z); look at the drive's health.",
     follows=("file-system-writable", "kernel-storage-errors"),
 )
 def file_system_errors(view, p):
     told = _storage(view).facts("file_system_errors")
-    names = sorted(name for name, entry in told.data.items() if entry.__class__ is dict and entry.get("count") != 0)
-    if not names:
+    counted, silent, uncounted = [], None, None
+    for name, entry in sorted(told.data.items()):
+        if entry.__class__ is dict and entry.get("count") != 0:
+            try:
+                counted.append((name, told.number(name, "count"), told.maybe("number", name, "last")))
+            except NoAnswer as no:
+                silent, uncounted = (no if no.outcome == "unknown" else silent), (no if no.outcome != "unknown" else uncounted)
+    if not counted:
+        if silent is not None:
+            raise silent
+        # What counts nothing proves nothing; it does not arise where no other file system counts.
+        plain = any(entry.__class__ is dict and entry.get("count") == 0 for entry in told.data.values())
+        if not plain:
+            return not_applicable(uncounted.reason if uncounted is not None else "no file system that counts its errors")
         return PASSED
     start = epoch(view.section("host").maybe("text", "kernel", "boot_time"))
-    counted = [(name, told.number(name, "count"), told.maybe("number", name, "last")) for name in names]
     shown = ", ".join("%s (%d)" % (name, count) for name, count, _last in counted[:6])
     # What was before this start stands in the counter until somebody checks the file system.
     old = start is not None and all(last is not None and last < start for _name, _count, last in counted)
-    origin = "vendor document: Linux Documentation/ABI/testing/sysfs-fs-ext4"
+    origin = "vendor document: Linux Documentation/ABI/testing/sysfs-fs-ext4; btrfs documentation, sysfs interface: error_stats"
     text = "File systems have errors%s: %s" % (" from before this start" if old else "", shown)
     return found(text, shown, expectation(0, origin=origin), level="info" if old else None)
 
@@ -194,6 +205,38 @@ def _rest(silent):
     if silent:
         return unknown("%d drives did not tell: %s: %s" % (len(silent), silent[0][0], silent[0][1]))
     return PASSED
+
+
+@rule(
+    id="drive-count",
+    layer=1,
+    level="fail",
+    title="As many NVMe drives as the node should have",
+    reads=("storage",),
+    scope="node",
+    remedy="Look for the drive that is missing in the firmware's setup and in the kernel log, and reseat or replace it; or correct the number.",
+    parameters={"expected": Parameter("int", None, "drives", "not judged unless the site says how many; nodes of a cohort are compared (cohort-disks)")},
+)
+def drive_count(view, p):
+    if p.expected is None:
+        return not_applicable("no number of drives is declared (accelerator_policy_drive_count_expected)")
+    # A drive may be divided into several disks, all of one controller.
+    drives, unclear = set(), None
+    for disk in _storage(view).objects("disks"):
+        name = disk.text("name")
+        if not name.startswith("nvme"):
+            continue
+        try:
+            if disk.text("transport") == "pcie":
+                drives.add(name[4:].partition("n")[0])
+        except NoAnswer as no:
+            unclear = unclear or no
+    if len(drives) == p.expected:
+        return PASSED
+    if unclear is not None and len(drives) < p.expected:
+        raise NoAnswer("unknown", unclear.reason)
+    text = "%d NVMe drives on PCI Express, %d are expected" % (len(drives), p.expected)
+    return found(text, len(drives), expectation(p.expected, "drives", "site policy"), level=None if len(drives) < p.expected else "warn")
 
 
 @rule(
