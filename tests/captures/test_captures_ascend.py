@@ -320,7 +320,7 @@ NETWORK = "hccn_tool: the network of the devices, asked by an allocation and by 
 # Why nothing of the reader of a node asks them.
 NOT_READ = {
     "ascend-upgrade-tool-version.txt": "upgrade-tool --version: firmware by component; npu-smi info -t board tells the version",
-    "containerd-runtime-ascend.txt": "the containerd configuration: container runtimes",
+    "containerd-runtime-ascend.txt": "the containerd configuration: read by test_captures_container_r.py",
     "hccn-fec-none.txt": NETWORK,
     "hccn-gateway-8.txt": NETWORK,
     "hccn-ip-g-8-devices.txt": NETWORK,

@@ -102,3 +102,10 @@ def test_the_text_of_docker_info_is_not_asked_for_and_not_guessed_at(captures, n
     found = docker([samples.command(samples.DOCKER, read(captures, name))])
     for key in ("running", "version", "cgroup_driver", "cdi", "snapshotter"):
         assert not is_known(found[key]), key
+
+
+def test_the_handler_of_ascend(captures):
+    """A part of a configuration of version 2."""
+    text, binary = (captures / "ascend" / "containerd-runtime-ascend.txt").read_text(), "/usr/local/Ascend/Ascend-Docker-Runtime/ascend-docker-runtime"
+    found = samples.engine(samples.containerd("version = 2\n" + text, files={binary: {"exists": True}}))
+    assert found["handlers"]["ascend"]["binary"] == binary and found["default_handler"] == "runc"

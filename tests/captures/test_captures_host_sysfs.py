@@ -11,7 +11,7 @@ import re
 import pytest
 import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, hardware, memory, platform
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, hardware, kernel, memory, platform
 from health_nodes import ask
 
 
@@ -114,3 +114,11 @@ def test_memory_that_may_be_locked(text, kib):
     sections["host"]["limits"].update(memlock_soft=kib * 1024, memlock_hard=kib * 1024)
     ((_ident, outcome, _level),) = ask("memlock-limit", sections)
     assert outcome == "found"
+
+
+def test_modules_that_are_loaded(captures):
+    """Of Hygon's driver from 6.3 on the module is hycu; that there is no hydcu is as it should be."""
+    names = [line.split()[0] for line in (captures / "hygon" / "lsmod-hycu-6.3.txt").read_text(encoding="utf-8").splitlines() if line.strip()]
+    found = kernel.modules(replay({"%s/%s/initstate" % (kernel.MODULES, name): "live\n" for name in names}))
+    assert {name for name, told in found.items() if told["loaded"] is True} == {"hycu", "hy_extra", "hyttm", "hykcl"}
+    assert found["hydcu"]["loaded"] is False

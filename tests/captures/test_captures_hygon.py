@@ -30,7 +30,7 @@ CUT = "hy-smi-bw-8-loaded-dec-enc.txt"  # its last line is not part of the excer
 HEALTH = "hy-smi-healthcheck-line.txt"
 NOT_FOUND = "hy-smi-not-found.txt"
 # Why nothing of the reader of a node asks them.
-NOT_READ = {"lsmod-hycu-6.3.txt": "lsmod (modules are read from /sys/module)"}
+NOT_READ = {"lsmod-hycu-6.3.txt": "lsmod (modules are read from /sys/module: test_captures_host_sysfs.py)"}
 ALL = "-a --showmeminfo vram --showtoponuma --json"
 
 

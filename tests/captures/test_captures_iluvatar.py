@@ -57,7 +57,7 @@ READ = {
 # Why nothing of the reader of a node asks them.
 NOT_READ = {
     "ixsmi-awk-condensed-8.txt": "ixsmi | awk (a script's five columns, without a name)",
-    "lspci-mr-v100.txt": "lspci (PCI is read from /sys)",
+    "lspci-mr-v100.txt": "lspci (PCI is read from /sys: test_captures_host_pci.py)",
 }
 
 
