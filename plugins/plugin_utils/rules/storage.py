@@ -106,14 +106,14 @@ def file_system_errors(view, p):
             try:
                 counted.append((name, told.number(name, "count"), told.maybe("number", name, "last")))
             except NoAnswer as no:
-                silent, uncounted = (no if no.outcome == "unknown" else silent), (no if no.outcome != "unknown" else uncounted)
+                silent, uncounted = (no.reason, uncounted) if no.outcome == "unknown" else (silent, no.reason)
     if not counted:
         if silent is not None:
-            raise silent
+            return unknown(silent)
         # What counts nothing proves nothing; it does not arise where no other file system counts.
         plain = any(entry.__class__ is dict and entry.get("count") == 0 for entry in told.data.values())
         if not plain:
-            return not_applicable(uncounted.reason if uncounted is not None else "no file system that counts its errors")
+            return not_applicable(uncounted or "no file system that counts its errors")
         return PASSED
     start = epoch(view.section("host").maybe("text", "kernel", "boot_time"))
     shown = ", ".join("%s (%d)" % (name, count) for name, count, _last in counted[:6])
@@ -230,11 +230,11 @@ def drive_count(view, p):
             if disk.text("transport") == "pcie":
                 drives.add(name[4:].partition("n")[0])
         except NoAnswer as no:
-            unclear = unclear or no
+            unclear = unclear or no.reason
     if len(drives) == p.expected:
         return PASSED
     if unclear is not None and len(drives) < p.expected:
-        raise NoAnswer("unknown", unclear.reason)
+        return unknown(unclear)
     text = "%d NVMe drives on PCI Express, %d are expected" % (len(drives), p.expected)
     return found(text, len(drives), expectation(p.expected, "drives", "site policy"), level=None if len(drives) < p.expected else "warn")
 
