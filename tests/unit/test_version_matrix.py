@@ -204,6 +204,12 @@ class Group:
         (Group("amd", "6.14.14", "7.0.1"), {"good"}),
         (Group("amd", "6.15.0", "7.0.1"), set()),
         (Group("amd", "30.30.2", "7.2.1"), {"good"}),
+        (Group("amd", "6.12.12", "7.2.4"), {"good"}),
+        (Group("amd", "6.12.12", "7.3.0"), {"unknown"}),
+        (Group("amd", "30.10.1", "7.1.0"), {"good"}),
+        (Group("amd", "30.10.1", "6.1.2"), {"unknown"}),
+        (Group("amd", "30.20.0", "7.1.0"), {"good"}),
+        (Group("amd", "30.20.1", "6.4.3"), {"unknown"}),
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "open"), {"good"}),
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "proprietary"), {"good", "bad"}),
         (Group("nvidia", "570.86.15", "12.8", "Tesla V100-SXM2-16GB", "open"), {"good", "bad"}),
@@ -277,6 +283,8 @@ def test_the_container_toolkit_of_an_engine_with_cdi(toolkit, cdi, verdicts):
         ("6.1.2", ("ol", "8.9"), ("rhel", "8.10")),
         ("6.2.4", ("ubuntu", "24.04"), ("ubuntu", "20.04")),
         ("6.3.1", ("debian", "12"), ("rhel", "9.2")),
+        ("7.1.0", ("ol", "9.6"), ("rhel", "10.1")),
+        ("7.2.4", ("rhel", "10.1"), ("rocky", "8.10")),
     ],
 )
 def test_operating_systems_of_rocm(runtime, good, other):

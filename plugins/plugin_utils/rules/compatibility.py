@@ -49,6 +49,11 @@ def _within(version, ranges):
     return any(matrix.in_range(version, bounds) for bounds in ranges)
 
 
+def _listed(word, words):
+    """Whether it is one of the words; "ol 9.6" is of "ol 9"."""
+    return any(word == one or word.startswith(one + ".") for one in words)
+
+
 def _fact(group, fact):
     """The text of a fact. NoAnswer: not_applicable where it does not arise, or where its section was not asked for."""
     if fact in FACTS:
@@ -83,7 +88,7 @@ def judge(line, group):
                     return "skip", ""
                 return "unknown", "%s: %s: %s" % (group.manufacturer, fact, no.reason)
             seen.append("%s %s" % (fact, version))
-            if version.lower() in ranges if fact in WORDS else _within(version, ranges):
+            if _listed(version.lower(), ranges) if fact in WORDS else _within(version, ranges):
                 continue
             if part == "when":
                 return "skip", ""
