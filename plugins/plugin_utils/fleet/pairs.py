@@ -16,13 +16,22 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 
 SCHEMA = "fleetproof.accelerator/pairs/v1"
 LARGEST_FILE = 256 * 2**20
-ORIGIN = "this run"
+ORIGIN, BASELINE = "this run", "baseline"
 FEWEST = 6  # pairs: with fewer there is no usual value
 
 
 def load(run_path):
     """({(metric, unit, better, method): [Cell]}, [why a file or measurement cannot be used])."""
-    keys, problems = {}, []
+    usable, problems = read(run_path)
+    keys = {}
+    for key, source, target, samples in usable:
+        keys.setdefault(key, []).append(statistics.Cell(source, target, statistics.quantile(sorted(samples), 0.5)))
+    return keys, problems
+
+
+def read(run_path):
+    """([(key, end, end, samples)], [why a file or measurement cannot be used])."""
+    usable, problems = [], []
     folder = run_path / "pairs"
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:
@@ -35,15 +44,13 @@ def load(run_path):
             continue
         for entry in entries:
             try:
-                key, cell = _cell(entry)
+                usable.append(_one(entry))
             except NoAnswer as no:
                 problems.append("%s: %s" % (path.name, no.reason))
-            else:
-                keys.setdefault(key, []).append(cell)
-    return keys, problems
+    return usable, problems
 
 
-def _cell(entry):
+def _one(entry):
     if (entry.maybe("word", "validity") or "valid") != "valid":
         raise NoAnswer("unknown", "a measurement that is not valid: %s" % clean(str(entry.data.get("validity")), 200))
     better = entry.word("better")
@@ -51,11 +58,14 @@ def _cell(entry):
     samples = [v for v in entry.list("samples") if (v.__class__ is int or v.__class__ is float) and 0 < v < LARGEST]
     if better not in (statistics.HIGHER, statistics.LOWER) or len(ends) != 2 or not samples or len(samples) != len(entry.data["samples"]):
         raise NoAnswer("unknown", "a measurement without two ends, a direction and samples above 0")
-    return (entry.text("metric"), entry.text("unit"), better, method(entry)), statistics.Cell(*ends, statistics.quantile(sorted(samples), 0.5))
+    return (entry.text("metric"), entry.text("unit"), better, method(entry)), *ends, samples
 
 
-def compare(prints, given, params):
-    """[(node, Outcome)]. prints: node -> ("value", _) or (outcome, reason); given: what load() gave; params: node -> Params."""
+def compare(prints, given, params, past=None):
+    """[(node, Outcome)]. prints: node -> ("value", _) or (outcome, reason); given: what load() gave; params: node -> Params.
+
+    past: node -> records/baseline.py Past, None where the run has no baseline.
+    """
     keys, problems = given
     results = [(node, Outcome(said, reason)) for node, (said, reason) in prints.items() if said != "value"]
     asked = [node for node, (said, _value) in prints.items() if said == "value"]
@@ -63,7 +73,8 @@ def compare(prints, given, params):
         return results + [(node, not_applicable("nothing was measured between nodes in this run")) for node in asked]
     told = {}
     for key in sorted(keys):
-        for node, outcome in _judged(key, keys[key], params):
+        judged = _judged(key, keys[key], params)
+        for node, outcome in judged + _drifted(key, keys[key], params, past or {}, [outcome.subject for _node, outcome in judged]):
             told.setdefault(node, []).append(outcome)
     measured = {end[0] for cells in keys.values() for cell in cells for end in (cell.source, cell.target)}
     for node in asked:
@@ -109,6 +120,78 @@ def _judged(key, cells, params):
     return results
 
 
+def _drifted(key, cells, params, past, told):
+    """What is slower than in its own accepted runs: a node most of whose pairs are, else each link. told: subjects that are slow in this run already."""
+    slow, compared = [], {}
+    for cell in cells if past else ():
+        source, target = cell.source, cell.target
+        held, p = past.get(source[0]), params.get(source[0]) or params.get(target[0])
+        own = held and held.pairs.get((*key, source[1], target[0], target[1]))
+        if not own or p is None:
+            continue
+        for node in {source[0], target[0]}:
+            compared[node] = compared.get(node, 0) + 1
+        worst = None
+        for reference, words in (
+            (own.recent, "its own accepted median (%s)" % _values(own.recent.number)),
+            (own.first, "what it was when first accepted"),
+        ):
+            lost = statistics.loss(cell.value, reference.middle, key[2])
+            limit = statistics.bound(reference, p.drift_percent / 100, statistics.sigmas_for(reference.number, p.sigmas))
+            if lost is not None and lost >= limit and (worst is None or lost > worst[0]):
+                worst = (lost, limit, reference, words)
+        if worst:
+            slow.append((cell, *worst, p))
+    known = {frozenset(subject) if subject.__class__ is list else subject for subject in told}
+    results, explained = [], set()
+    for node, number in sorted(compared.items()):
+        mine = sorted((entry for entry in slow if node in (entry[0].source[0], entry[0].target[0])), key=lambda entry: (entry[1], entry[0]))
+        if len(mine) > 2 and len(mine) * 2 > number:
+            explained.add(node)
+            if ("node", node) not in known:
+                text = "%d of %d pairs of node %s are slower than they were, in the middle " % (len(mine), number, node)
+                results.append((node, _slower(key, mine[len(mine) // 2], text, ("node", node))))
+    for entry in sorted(slow, key=lambda entry: (-entry[1], entry[0])):
+        ends = sorted((entry[0].source, entry[0].target))
+        subject = [("port" if end[1] else "node", named(end)) for end in ends]
+        if not explained & {end[0] for end in ends} and not known & subjects_of(*ends):
+            known.add(frozenset(subject))
+            results += [(node, _slower(key, entry, "", subject)) for node in sorted({end[0] for end in ends})]
+    return results
+
+
+def _values(number):
+    return "%d value%s" % (number, "" if number == 1 else "s")
+
+
+def _slower(key, entry, before, subject):
+    cell, lost, limit, reference, words, p = entry
+    higher = key[2] == statistics.HIGHER
+    text = "%s: %s%s to %s: %.4g %s, %.1f %% %s %s of %.4g (margin %.1f %%)"
+    said = (key[0], before, named(cell.source), named(cell.target), cell.value, key[1], lost * 100, "below" if higher else "above", words)
+    limited = reference.middle * (1 - limit if higher else 1 + limit)
+    return found(
+        clean(text % (*said, reference.middle, limit * 100), 300),
+        round(cell.value, 6),
+        expectation(round(limited, 6), "%s at %s" % (key[1], "least" if higher else "most"), BASELINE),
+        level="fail" if lost * 100 >= p.fail_percent else "warn",
+        subject=subject,
+        evidence={"method": key[3], "reference": round(reference.middle, 6), "loss_percent": round(lost * 100, 2)},
+    )
+
+
+def subjects_of(source, target):
+    """Every subject of a finding that speaks of a pair: its nodes, rails, ports, and the link."""
+    ends = (source, target)
+    subjects = {("node", end[0]) for end in ends} | {("rail", end[1]) for end in ends} | {("port", named(end)) for end in ends}
+    return subjects | {frozenset(("port" if end[1] else "node", named(end)) for end in ends)}
+
+
+def named(end):
+    """An end as subjects and sentences name it."""
+    return "/".join(filter(None, end))
+
+
 def _of(one, ends):
     """(nodes that are told, the subject as (kind, id) or a list of two)."""
     if one.kind == "node":
@@ -117,12 +200,12 @@ def _of(one, ends):
         return [one.id[0]], ("port", "%s/%s" % one.id)
     if one.kind == "rail":
         return sorted(ends), ("rail", one.id)
-    return sorted({end[0] for end in one.id}), [("port" if end[1] else "node", "/".join(filter(None, end))) for end in one.id]
+    return sorted({end[0] for end in one.id}), [("port" if end[1] else "node", named(end)) for end in one.id]
 
 
 def _name(one):
     if one.kind == "end":
         return "%s rail %s" % one.id
     if one.kind == "link":
-        return "the link between %s and %s" % tuple("/".join(filter(None, end)) for end in one.id)
+        return "the link between %s and %s" % tuple(map(named, one.id))
     return "%s %s" % (one.kind, one.id)

@@ -17,6 +17,7 @@ SCHEMA = "fleetproof.accelerator/baseline/v1"
 NAME = "baseline.json"
 LARGEST = 2**30  # bytes
 KEY = ("metric", "unit", "better", "method", "product")
+PAIR = ("metric", "unit", "better", "method", "rail", "peer", "peer_rail")
 
 
 class Own(NamedTuple):
@@ -44,9 +45,10 @@ class Past(NamedTuple):
     own: dict  # (key of fleet/measurements.py, kind, part or id) -> Own
     cohort: str
     references: dict  # key -> Reference, of the cohort's accepted nodes
+    pairs: dict  # as PAIR names it -> Own, of what was measured from the node to others
 
 
-NOTHING = Past(None, {}, "", {})
+NOTHING = Past(None, {}, "", {}, {})
 
 
 def load(run_path):
@@ -83,4 +85,5 @@ def _past(entry, prints, cohorts):
     own = {}
     for m in entry["measurements"]:
         own[_key(m), m["kind"], m["part"]] = Own(_reference(m["recent"]), _reference(m["first"]))
-    return Past(accepted, own, entry["cohort"] or "", cohorts.get(entry["cohort"], {}))
+    pairs = {tuple(str(m[name]) for name in PAIR): Own(_reference(m["recent"]), _reference(m["first"])) for m in entry.get("pairs", ())}
+    return Past(accepted, own, entry["cohort"] or "", cohorts.get(entry["cohort"], {}), pairs)

@@ -14,14 +14,17 @@ _INDEX = {name: position for position, name in enumerate(OUTCOMES)}
 _TALLY = {name: tuple(int(i == position) for i in range(len(OUTCOMES))) for position, name in enumerate(OUTCOMES)}
 
 
-def whole_run(run_path, folded, plans):
-    """Ask the rules of the whole run; what they compare is let go of. Returns the matrices that reports show."""
+def whole_run(given, folded, plans, past=None):
+    """Ask the rules of the whole run; what they compare is let go of. Returns the matrices that reports show.
+
+    given: what fleet/pairs.py load() gave; past: node -> Past, None where the run has no baseline.
+    """
     matrices = []
     for name in sorted({name for one in folded.values() for name in one.prints.own if RULES[name].scope == "fleet"}):
         prints = {node: one.prints.pop(name) for node, one in folded.items() if name in one.prints.own}
         if RULES[name].compare == "pairs":
-            given, params = pairs.load(run_path), {node: plans[node][0].params(name) for node in prints}
-            outcomes = pairs.compare(prints, given, params)
+            params = {node: plans[node][0].params(name) for node in prints}
+            outcomes = pairs.compare(prints, given, params, past)
             matrices = shown.matrices(given[0], next(iter(params.values())))
         else:
             facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))

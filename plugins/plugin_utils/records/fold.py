@@ -15,7 +15,7 @@ import json
 import marshal
 import os
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, shown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, pairs, shown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import (
     acceptance_record,
     baseline,
@@ -175,6 +175,7 @@ def _fold(run, roster, plans, profile, judgement, processes, quorum=None):
     shared, unpacked = folded.sharing(), {}
     nodes = {}
     past = baseline.load(run.path)
+    between = pairs.load(run.path)
 
     done = itertools.count(1)
 
@@ -193,7 +194,7 @@ def _fold(run, roster, plans, profile, judgement, processes, quorum=None):
     memberships = run.run.get("groups") or {}
     groups = {node: cohort_of(memberships, node, plans[node][0]) for node in nodes}
     formed, alone = cohorts.form({node: f.nature for node, f in nodes.items()}, groups)
-    matrices = comparing.whole_run(run.path, nodes, plans)
+    matrices = comparing.whole_run(between, nodes, plans, past)
     listed = comparing.cohorts_of(formed, alone, nodes, plans)
     measured = shown.series(nodes, formed, lambda node: plans[node][0].params(shown.RULE))
     fleet, results = _document(run, roster, nodes, plans, profile, judgement.number, formed, alone, listed)

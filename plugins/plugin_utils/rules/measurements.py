@@ -141,6 +141,7 @@ def measured_validly(view, p):
     compare="pairs",
     parameters={
         "least_percent": Parameter("number", 10, "%", "our choice: half of a lost lane or rail"),
+        "drift_percent": Parameter("number", 10, "%", "our choice: against the link's own accepted past as against the other links"),
         "fail_percent": Parameter("number", 15, "%", _FAIL),
         "sigmas": Parameter("number", 3.5, "standard deviations", _SIGMAS),
     },

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements, parts, prints
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements, pairs, parts, prints, shown, statistics
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fold, regular_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history.location import HistoryError
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import encode
@@ -54,9 +54,10 @@ def _nodes(run, fleet, records):
     slow = {}
     for finding in fleet["findings"]:
         if finding["rule"].startswith("measured-"):
-            subject = finding["subject"]
-            for one in subject if subject.__class__ is list else [subject]:
+            one = finding["subject"]
+            if one.__class__ is not list:  # a slow link says nothing of what its ends do on their own
                 slow.setdefault(one["node"], set()).add((one["kind"], one["id"]))
+    between = _between(run, fleet)
     rules = {}
     for entry in fleet["verdicts"]:
         node = entry["node"]
@@ -77,8 +78,36 @@ def _nodes(run, fleet, records):
             "parts_whole": parts.whole(view),
             "prints": prints.of(view) if view.answered else {},
             "measurements": _measured(view, slow.get(node, ())),
+            "pairs": between.get(node, []),
         }
         view.release()
+
+
+def _between(run, fleet):
+    """node -> [what was measured from it to others]; usable is what was not found slow."""
+    slow = set()
+    for finding in fleet["findings"]:
+        if finding["rule"] == shown.PAIRS_RULE:
+            subject = finding["subject"]
+            told = [(one["kind"], one["id"]) for one in (subject if subject.__class__ is list else [subject])]
+            slow.add(frozenset(told) if len(told) > 1 else told[0])
+    told = {}
+    for (metric, unit, better, method), (node, rail), (peer, peer_rail), samples in pairs.read(run.path)[0]:
+        told.setdefault(node, []).append(
+            {
+                "metric": metric,
+                "unit": unit,
+                "better": better,
+                "method": method,
+                "rail": rail,
+                "peer": peer,
+                "peer_rail": peer_rail,
+                "usable": not pairs.subjects_of((node, rail), (peer, peer_rail)) & slow,
+                "median": statistics.quantile(sorted(samples), 0.5),
+                "samples": statistics.thinned(samples, measurements.SAMPLES),
+            }
+        )
+    return told
 
 
 def parsed(run, node):

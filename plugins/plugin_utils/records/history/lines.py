@@ -23,11 +23,16 @@ _JUDGEMENT = {"id": _TEXT, "run_id": _TEXT, "number": (int,), "digest": _TEXT, "
 _RUN = {"run_id": _TEXT, "created": _MAYBE, "collection_version": _MAYBE, "profile": _MAYBE, "roster": (list,), "policies": (dict,)}
 _NODE = {
     "node": _TEXT, "verdict": _TEXT, "accepted": (bool,), "answered": (bool,), "cohort": _MAYBE, "reasons": (list,), "record": _TEXT,
-    "system_serial": _MAYBE, "parts": (list,), "parts_whole": (bool,), "prints": (dict,), "measurements": (list,),
+    "system_serial": _MAYBE, "parts": (list,), "parts_whole": (bool,), "prints": (dict,), "measurements": (list,), "pairs": (list,),
 }  # fmt: skip
 _MEASUREMENT = {
     "metric": _TEXT, "unit": _TEXT, "better": _TEXT, "method": _TEXT, "product": _TEXT, "kind": _TEXT, "subject": _TEXT, "part": _MAYBE,
     "usable": (bool,), "median": (int, float), "samples": (list,),
+}  # fmt: skip
+
+_PAIR = {
+    "metric": _TEXT, "unit": _TEXT, "better": _TEXT, "method": _TEXT, "rail": _TEXT, "peer": _TEXT, "peer_rail": _TEXT, "usable": (bool,),
+    "median": (int, float), "samples": (list,),
 }  # fmt: skip
 
 
@@ -76,12 +81,6 @@ def _nodes(session, judgement):
         judgement=judgement,
     )
     for node, verdict, accepted, answered, cohort, reasons, record, serial, whole, prints in rows:
-        measured = session.rows(
-            "SELECT %s FROM history_measurements WHERE judgement_id = :judgement AND node = :node ORDER BY position" % ", ".join(_MEASUREMENT),
-            judgement=judgement,
-            node=node,
-        )
-        measurements = [dict(zip(_MEASUREMENT, row, strict=True)) for row in measured]
         yield {
             "node": node,
             "verdict": verdict,
@@ -94,8 +93,15 @@ def _nodes(session, judgement):
             "parts": [list(part) for part in store.parts_of(session, judgement, node)],
             "parts_whole": bool(whole),
             "prints": json.loads(prints),
-            "measurements": [dict(m, usable=bool(m["usable"]), samples=json.loads(m["samples"])) for m in measurements],
+            "measurements": _measured(session, "measurements", _MEASUREMENT, judgement, node),
+            "pairs": _measured(session, "pairs", _PAIR, judgement, node),
         }
+
+
+def _measured(session, table, keys, judgement, node):
+    statement = "SELECT %s FROM history_%s WHERE judgement_id = :judgement AND node = :node ORDER BY position"
+    rows = session.rows(statement % (", ".join(keys), table), judgement=judgement, node=node)
+    return [dict(m, usable=bool(m["usable"]), samples=json.loads(m["samples"])) for m in (dict(zip(keys, row, strict=True)) for row in rows)]
 
 
 def take(session, path):
@@ -148,12 +154,14 @@ def _line(content, where, first):
     specification = {"run": _RUN, "judgement": _JUDGEMENT, "node": _NODE}.get(kind)
     if specification is None:
         raise HistoryError("%s: kind: found %r, allowed: run, judgement, node" % (where, kind))
+    if kind == "node":
+        line.setdefault("pairs", [])  # exported by a version that did not store them
     _hold(line, specification, where)
     if kind == "judgement" and line["id"] != "%s/%d/%s" % (line["run_id"], line["number"], line["digest"]):
         raise HistoryError("%s: id: found %r, which is not made of run, number and digest" % (where, line["id"]))
     if kind == "node":
-        for measurement in line["measurements"]:
-            _hold(measurement, _MEASUREMENT, where)
+        for measurement, keys in [(m, _MEASUREMENT) for m in line["measurements"]] + [(m, _PAIR) for m in line["pairs"]]:
+            _hold(measurement, keys, where)
             if not 0 < measurement["median"] < LARGEST:
                 raise HistoryError("%s: median: found %r, allowed: a number above 0" % (where, measurement["median"]))
         if not all(_is_part(part) for part in line["parts"]):
@@ -181,7 +189,7 @@ def prune(session, before):
     needed = set(dict(rows).values())
     old = [row[0] for row in session.rows("SELECT id FROM history_judgements WHERE judged_at < :before ORDER BY id", before=before) if row[0] not in needed]
     for ident in old:
-        for table in ("verdicts", "parts", "replacements", "measurements"):
+        for table in ("verdicts", "parts", "replacements", "measurements", "pairs"):
             session.run("DELETE FROM history_%s WHERE judgement_id = :id" % table, id=ident)
         session.run("DELETE FROM history_judgements WHERE id = :id", id=ident)
     session.run("DELETE FROM history_runs WHERE run_id NOT IN (SELECT run_id FROM history_judgements)")

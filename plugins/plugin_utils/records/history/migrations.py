@@ -41,6 +41,12 @@ STEPS = (
         "CREATE TABLE history_handed_sections (run_id TEXT NOT NULL, node TEXT NOT NULL, section TEXT NOT NULL, digest TEXT NOT NULL,"
         " finished TEXT NOT NULL, content TEXT NOT NULL, PRIMARY KEY (run_id, node, section, digest))",
     ),
+    (
+        "CREATE TABLE history_pairs (judgement_id TEXT NOT NULL, node TEXT NOT NULL, position INTEGER NOT NULL, machine_id TEXT NOT NULL,"
+        " metric TEXT NOT NULL, unit TEXT NOT NULL, better TEXT NOT NULL, method TEXT NOT NULL, rail TEXT NOT NULL, peer TEXT NOT NULL,"
+        " peer_rail TEXT NOT NULL, usable INTEGER NOT NULL, median DOUBLE PRECISION NOT NULL, samples TEXT NOT NULL,"
+        " PRIMARY KEY (judgement_id, node, position))",
+    ),
 )
 _TABLE = "history_schema"
 

@@ -53,6 +53,9 @@ def made(session, run):
         accepted = _accepted(session, machine, run, prints, numbers) if machine else None
         cohort = cohort_of.get(node) or (machine and _cohort(session, machine, run))
         nodes[node] = {"cohort": cohort or None, "accepted": accepted, "measurements": _own(session, machine, run) if machine else []}
+    now = {machine: node for node, machine in found.items() if machine}
+    for node, machine in found.items():
+        nodes[node]["pairs"] = _pairs(session, machine, run, now) if machine else []
     names = sorted({entry["cohort"] for entry in nodes.values() if entry["cohort"]})
     return {
         "schema": baseline.SCHEMA,
@@ -88,6 +91,11 @@ def _earlier(join=""):
 
 _MACHINES = " JOIN history_machines m ON m.id = v.machine_id"
 _MEASUREMENTS = " JOIN history_measurements m ON m.judgement_id = v.judgement_id AND m.node = v.node"
+
+_PAIRS = (
+    " JOIN history_pairs p ON p.judgement_id = v.judgement_id AND p.node = v.node"
+    " JOIN history_verdicts w ON w.judgement_id = p.judgement_id AND w.node = p.peer"
+)
 
 
 def _of(run):
@@ -132,6 +140,26 @@ def _own(session, machine, run):
     told = []
     for (*key, kind, part), values in sorted(listed.items()):
         entry = dict(zip(baseline.KEY, key, strict=True), kind=kind, part=part)
+        told.append(dict(entry, recent=_one_after_another(values[-RECENT:]), first=_one_after_another(values[:FIRST])))
+    return told
+
+
+def _pairs(session, machine, run, now):
+    """What was measured from the machine to others in runs in which both ends were accepted. now: machine -> its name in this run."""
+    rows = session.rows(
+        "SELECT p.metric, p.unit, p.better, p.method, p.rail, w.machine_id, p.peer_rail, p.median"
+        + _earlier(_PAIRS)
+        + " AND v.machine_id = :machine AND v.accepted = 1 AND w.accepted = 1 AND p.usable = 1 ORDER BY v.seen_at, v.judgement_id, p.position",
+        machine=machine,
+        **_of(run),
+    )
+    listed = {}
+    for *key, rail, other, peer_rail, value in rows:
+        if other in now:
+            listed.setdefault((*key, rail, now[other], peer_rail), []).append(value)
+    told = []
+    for key, values in sorted(listed.items()):
+        entry = dict(zip(baseline.PAIR, key, strict=True))
         told.append(dict(entry, recent=_one_after_another(values[-RECENT:]), first=_one_after_another(values[:FIRST])))
     return told
 

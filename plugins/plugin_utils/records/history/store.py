@@ -92,6 +92,8 @@ def _put_node(session, judgement, document, roster):
     session.insert("history_parts", [dict(key, **part._asdict()) for part in held])
     rows = [dict(key, position=i, **one) for i, one in enumerate(document["measurements"])]
     session.insert("history_measurements", [dict(row, usable=int(row["usable"]), samples=dumps(row["samples"])) for row in rows])
+    rows = [dict(key, position=i, **one) for i, one in enumerate(document["pairs"])]
+    session.insert("history_pairs", [dict(row, usable=int(row["usable"]), samples=dumps(row["samples"])) for row in rows])
 
 
 def _parts_before(session, machine, at):
