@@ -35,10 +35,11 @@ class ActionModule(ControllerAction):
         if arguments["state"] == "verified":
             return dict(told, changed=False, **self._verified(run, number, arguments))
         if self._task.check_mode:
-            return dict(told, changed=True, files=0, signature="", msg="the evidence would be listed")
+            return dict(told, changed=False, files=0, signature="", msg="the evidence would be listed")
         _path, files = evidence.write(run.path, number)
         signature = str(evidence.sign(run.path, number, arguments["tool"], arguments["key"])) if arguments["key"] else ""
-        return dict(told, changed=True, files=files, signature=signature, msg="%d files listed%s" % (files, ", signed" if signature else ""))
+        # As a judgement, its list is a new file of each run on the controller, and no change of a node.
+        return dict(told, changed=False, files=files, signature=signature, msg="%d files listed%s" % (files, ", signed" if signature else ""))
 
     def _verified(self, run, number, arguments):
         unknown = sorted(set(arguments["nodes"] or ()) - set(run.roster))

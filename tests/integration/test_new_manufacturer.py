@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import plays
 import pytest
 import yaml
 from copied import ROOT, copy
@@ -132,7 +133,7 @@ def test_a_toy_in_the_verdict(filled, tmp_path):
         (recordings / (name + ".json")).write_text(json.dumps(recording(name, lines)))
     variables = {"recordings": str(recordings), "accelerator_run_root": str(root)}
     done = run([str(Path(sys.executable).parent / "ansible-playbook"), "fleetproof.accelerator.replay", "-e", json.dumps(variables)], filled)
-    fleet = json.loads((root / "latest" / "fleet.json").read_text())
+    fleet = plays.read(root / "latest" / "fleet.json")
     verdicts = {entry["node"]: entry for entry in fleet["verdicts"]}
     assert verdicts["good"]["facts"]["accelerators"] == "2x Toy One", done.stdout
     assert [(device["id"], device["name"], device["memory_mib"], device["temperature_c"]) for device in verdicts["good"]["devices"]] == [

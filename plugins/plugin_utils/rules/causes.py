@@ -53,8 +53,9 @@ def _tie(one, others, below):
         one["caused_by"].append(cause.id)
 
 
-def _graver(one, other):
-    return LEVELS.index(one["level"]) - LEVELS.index(other["level"])
+def _graver(cause, effect):
+    """By how many levels a finding is graver than another."""
+    return LEVELS.index(cause["level"]) - LEVELS.index(effect["level"])
 
 
 def _meet(one, other, below):
