@@ -29,6 +29,22 @@ def load(run_path):
     return keys, problems
 
 
+def by_node(keys, past=None):
+    """node -> [(key, Cell, its own past or None)] that it is an end of. past: as compare() takes it."""
+    told = {}
+    for key, cells in keys.items():
+        for cell in cells:
+            own = _own(key, cell, past or {})
+            for node in {cell.source[0], cell.target[0]}:
+                told.setdefault(node, []).append((key, cell, own))
+    return told
+
+
+def _own(key, cell, past):
+    held = past.get(cell.source[0])
+    return held and held.pairs.get((*key, cell.source[1], *cell.target))
+
+
 def read(run_path):
     """([(key, end, end, samples)], [why a file or measurement cannot be used])."""
     usable, problems = [], []
@@ -125,15 +141,14 @@ def _drifted(key, cells, params, past, told):
     slow, compared = [], {}
     for cell in cells if past else ():
         source, target = cell.source, cell.target
-        held, p = past.get(source[0]), params.get(source[0]) or params.get(target[0])
-        own = held and held.pairs.get((*key, source[1], target[0], target[1]))
+        own, p = _own(key, cell, past), params.get(source[0]) or params.get(target[0])
         if not own or p is None:
             continue
         for node in {source[0], target[0]}:
             compared[node] = compared.get(node, 0) + 1
         worst = None
         for reference, words in (
-            (own.recent, "its own accepted median (%s)" % _values(own.recent.number)),
+            (own.recent, "its own accepted median (%s)" % values(own.recent.number)),
             (own.first, "what it was when first accepted"),
         ):
             lost = statistics.loss(cell.value, reference.middle, key[2])
@@ -160,7 +175,7 @@ def _drifted(key, cells, params, past, told):
     return results
 
 
-def _values(number):
+def values(number):
     return "%d value%s" % (number, "" if number == 1 else "s")
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import record_baselines, yaml_text
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import record_surroundings as surroundings
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import yaml_text
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import footprint, paths
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, NoAnswer
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import LARGEST, Facts, clean, show
@@ -200,8 +200,8 @@ def _health(d):
     return "%s: %s" % (state, detail) if detail else str(state)
 
 
-def body(view, head):
-    """The first part of the record. head: run_id, collection_version, profile, created."""
+def body(view, head, pairs=()):
+    """The first part of the record. head: run_id, collection_version, profile, created; pairs: what was measured between the node and others."""
     host = _from(view, "host")
     listed = devices(view)
     kernel = host("kernel", "release")
@@ -230,7 +230,7 @@ def body(view, head):
             "devices": listed or _why_none(view),
         },
         "vendor_diagnostics": {"unknown": _LATER},
-        "baselines": {"collective": {"unknown": _LATER}, "rdma": {"unknown": _LATER}, "storage": {"unknown": _LATER}},
+        "baselines": record_baselines.of(view, pairs, {"unknown": _LATER}),
         "representative_training": {"unknown": _LATER},
         "representative_inference": {"unknown": _LATER},
         "written": _written(view) or {"not_applicable": "nothing was written to this node or started on it"},

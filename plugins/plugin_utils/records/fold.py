@@ -131,14 +131,14 @@ def load(run, node):
     return sections
 
 
-def _node(run, node, plan, records, past=None):
+def _node(run, node, plan, records, past=None, measured=()):
     """Read, ask, begin the record. Plain values only: they may come out of a child."""
     rules, profile = plan
     view = NodeView(node, load(run, node), rules)
     view.baseline = past
     judged = engine.judge_view(view, profile)
     head = {"run_id": run.run_id, "collection_version": run.run.get("collection_version"), "profile": profile.name, "created": run.run.get("created")}
-    text, devices = acceptance_record.body(view, head)
+    text, devices = acceptance_record.body(view, head, measured)
     _append(records, node, text)
     facts, nature = acceptance_record.facts(view), tuple(cohorts.nature(view))
     finished = max((e["finished"] for e in view.sections.values() if e.get("finished").__class__ is str), default="")
@@ -176,11 +176,12 @@ def _fold(run, roster, plans, profile, judgement, processes, quorum=None):
     nodes = {}
     past = baseline.load(run.path)
     between = pairs.load(run.path)
+    measured_of = pairs.by_node(between[0], past)
 
     done = itertools.count(1)
 
     def judged(node):
-        answer = _node(run, node, plans[node], records, None if past is None else past.get(node, baseline.NOTHING))
+        answer = _node(run, node, plans[node], records, None if past is None else past.get(node, baseline.NOTHING), measured_of.get(node, ()))
         if next(done) % COLLECTED == 0:
             gc.collect(0)  # a rule that keeps an exception keeps the frame it was raised in, and with it the report
         return answer
