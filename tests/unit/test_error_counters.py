@@ -91,3 +91,11 @@ def test_an_event_that_may_be_young_enough_is_judged(error, young):
     section = {"timestamp": "2026-11-29T17:00:00Z", "time_error_seconds": error}
     assert kernel._fresh(Event, Facts(section), 10) is young
     assert kernel._fresh(Event, Facts(section), 11) is True is kernel._fresh(Event, Facts(section), None)
+
+
+def test_a_log_is_split_in_parts_where_its_lines_end():
+    line = "[    1.000000] host kernel: %s\n" % ("word " * 40)
+    text = line * 6000 + "the last\x0bone\n\nand one without an end"
+    assert list(kernel_log._split(text)) == text.splitlines() and len(text) > 2 * (1 << 19)
+    assert list(kernel_log._split("")) == []
+    assert list(kernel_log._split("x" * (1 << 20))) == ["x" * (1 << 20)]

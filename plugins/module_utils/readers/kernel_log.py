@@ -245,10 +245,19 @@ def fold(text, boot_time=None, extra=(), before=""):
     return folder.finished(), lines, folder.dropped, first
 
 
+def _split(text):
+    """The lines of a text, a part of it at a time: all of them at once take more than its own memory."""
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at + (1 << 19)) + 1 or len(text)
+        yield from text[at:end].splitlines()
+        at = end
+
+
 def _fold(text, interest, folder):
     lines, first, held, last, times = 0, None, "", "", 0
     said = None  # the held line behind its time; the same again only counts
-    for raw in text.splitlines():
+    for raw in _split(text):
         if not raw or raw.isspace():
             continue
         lines += 1
@@ -284,6 +293,8 @@ def _keep(folder, interest, raw, last, times):
 
 def _without_headers(text):
     """Journal text without "-- Logs begin at …" and its like."""
+    if not text.startswith("-- ") and "\n-- " not in text:
+        return text  # as it is: a copy of 40,000 lines is what a node has to spare
     return "\n".join(line for line in text.splitlines() if not line.startswith("-- "))
 
 
@@ -306,7 +317,7 @@ def _read(host):
         cut = []
         if journal.status == answers.OVERFLOW:
             cut = ["journalctl: more output than is kept; the newest lines were not read"]
-        elif text.count("\n") + 1 >= NEWEST:
+        elif text.count("\n") + (not text.endswith("\n")) >= NEWEST:
             cut = ["only the newest %d lines were read" % NEWEST]
         return "journalctl -k", text, not cut, cut
     if journal.succeeded:
@@ -391,7 +402,7 @@ def collect(host, extra=(), since=None):
         oldest = host.run(FROM_BOOT, timeout=15)
         if oldest.succeeded and oldest.stdout.strip():
             before = _without_headers(oldest.stdout)
-            reasons.append("and the %d oldest ones of this boot" % (before.count("\n") + 1))
+            reasons.append("and the %d oldest ones of this boot" % (before.count("\n") + (not before.endswith("\n"))))
     events, lines, dropped, first = fold(text, boot_time, extra, before)
     section.update(events=events, lines=lines, dropped=dropped)
     first = begin or first
