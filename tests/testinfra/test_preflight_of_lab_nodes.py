@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 RUN = Path(os.environ.get("FLEETPROOF_RUN", "/nonexistent"))
-SECTIONS = {"allocation.nvidia", "host", "kernel", "pci", "accelerators.nvidia"}
+SECTIONS = {
+    "accelerators.nvidia", "allocation.nvidia", "cdi", "container_runtime", "hardware", "host", "kernel", "kubelet", "network_devices", "paths.nvidia", "pci",
+    "services", "settings", "software", "storage",
+}  # fmt: skip
 
 
 @pytest.fixture
