@@ -46,7 +46,7 @@ options:
       - Percent of the expected nodes that have to answer, from 0 to 100; none is asked for without it.
       - The fleet document, the reports and the summary say whether they did, and so does RV(quorum_met).
     type: str
-    version_added: 0.3.0
+    version_added: 0.2.0
   exit_rule:
     description:
       - What the run is held against, for whoever ends a job by it; nothing else changes.
