@@ -108,6 +108,14 @@ def test_a_card_of_two_speeds_is_unsteady(tmp_path):
     assert found["subject"]["id"] == "nvidia:4" and "repeated samples scatter" in found["summary"] and found["level"] == "warn"
 
 
+def test_a_slow_tail_is_found_though_the_median_is_good(tmp_path):
+    nodes = {"n%d" % i: cards(seed=i) for i in range(6)}
+    nodes["n2"][4]["samples"] = [700, 701, 699, 700, 702, 698, 701, 700, 700, 700, 700, 240]
+    found = [f for f in findings(run(tmp_path, nodes), "measured-in-cohort") if "as a whole" in f["summary"]]
+    assert [(f["node"], f["subject"]["id"], f["level"]) for f in found] == [("n2", "nvidia:4", "warn")] and 5 < found[0]["observed"] < 6
+    assert found[0]["expected"]["origin"] == "fleet cohort" and len(found[0]["evidence"]["criterion"]) == 10
+
+
 def test_latency_is_worse_when_higher(tmp_path):
     nodes = {"n%d" % i: [measured("n%d" % i, [5.0 + i / 100 + (2 if i == 4 else 0)], metric="latency", better="lower", kind="node")] for i in range(8)}
     (found,) = findings(run(tmp_path, nodes), "measured-in-cohort")

@@ -19,6 +19,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 
 MOST = 4096  # measurements of one node
 SAMPLES = 32  # kept of one measurement
+_REPEATED = 5  # samples from which on their distribution says something
 COHORT = "fleet cohort"
 
 
@@ -185,14 +186,50 @@ def _cohort(nodes, params, told):
         told.add(node)
         words = "the median of %d nodes" % len(nodes)
         results.append((node, slower(nodes[node][0], middles[node], lost, limit, of_nodes.middle, params[node], COHORT, words, subject=("node", node))))
+    criterion = _criterion(ones, given, params)
+    unsteady = _unsteady(ones, params, told)
+    two_speeds = {(node, *outcome.subject) for node, outcome in unsteady}
     for node, one in ones:
         if node in slow_nodes:
             continue  # the whole node is told
         sigmas = statistics.sigmas_for(given.number, params[node].sigmas)
-        for outcome in _judged(one, given, params[node], sigmas, COHORT, "the median of %d in the cohort" % given.number):
+        outcomes = _judged(one, given, params[node], sigmas, COHORT, "the median of %d in the cohort" % given.number)
+        if not outcomes and (node, one.kind, one.id) not in two_speeds:
+            outcomes = _tail(one, criterion, given, params[node], sigmas)
+        for outcome in outcomes:
             told.add(node)
             results.append((node, outcome))
-    return results + _unsteady(ones, params, told)
+    return results + unsteady
+
+
+def _criterion(ones, given, params):
+    """The repeated samples that those of a cohort are held against (Anubis, USENIX ATC 2024), None where parts were not measured often enough."""
+    listed = [one.samples for _node, one in ones if len(one.samples) >= _REPEATED]
+    if len(listed) * 2 <= len(ones):
+        return None
+    p = params[ones[0][0]]
+    return statistics.usual(listed, ones[0][1].key[2], p.least_percent / 100, statistics.sigmas_for(given.number, p.sigmas))
+
+
+def _tail(one, criterion, given, p, sigmas):
+    """A part whose median is good and whose samples as a whole are not: a slow tail counts alone, too."""
+    if criterion is None or len(one.samples) < _REPEATED:
+        return []
+    lost = statistics.distance(one.samples, criterion, one.key[2])
+    limit = statistics.bound(given, p.least_percent / 100, sigmas)
+    if lost is None or lost < limit:
+        return []
+    text = "%s: its samples are %.1f %% worse than the cohort's as a whole, though their median of %.4g %s is not (margin %.1f %%)"
+    return [
+        found(
+            clean(text % (one.name, lost * 100, one.value, one.key[1], limit * 100), 300),
+            round(lost * 100, 2),
+            expectation(round(limit * 100, 2), "% of area between the distributions at most", COHORT),
+            level="fail" if lost * 100 >= p.fail_percent else "warn",
+            subject=(one.kind, one.id),
+            evidence={"samples": [round(v, 4) for v in one.samples], "criterion": [round(v, 4) for v in criterion], "method": one.key[3]},
+        )
+    ]
 
 
 def _unsteady(ones, params, told):

@@ -91,6 +91,9 @@ def distance(samples, criterion, better):
     mean = sum(criterion) / len(criterion)
     if mean <= 0:
         return None
+    if len(samples) == len(criterion):
+        worse = [b - a for a, b in zip(samples, criterion, strict=True)] if better == HIGHER else [a - b for a, b in zip(samples, criterion, strict=True)]
+        return sum([area for area in worse if area > 0]) / len(worse) / mean
     # Both quantile functions are steps: between two neighboring marks neither changes.
     marks = sorted({i / len(samples) for i in range(1, len(samples) + 1)} | {i / len(criterion) for i in range(1, len(criterion) + 1)})
     area, last = 0.0, 0.0
@@ -103,6 +106,13 @@ def distance(samples, criterion, better):
             area += worse * (mark - last)
         last = mark
     return area / mean
+
+
+def usual(listed, better, most_loss, sigmas, number=200):
+    """The sample that a fleet is held against: the criterion of at most so many, evenly chosen by their medians. None of none."""
+    ordered = sorted(range(len(listed)), key=lambda i: (quantile(listed[i], 0.5), i))
+    chosen = [listed[ordered[i * len(ordered) // number]] for i in range(number)] if len(ordered) > number else [listed[i] for i in ordered]
+    return criterion(chosen, better, 1 - most_loss, sigmas)[0]
 
 
 def criterion(listed, better, similarity=0.95, sigmas=None):
