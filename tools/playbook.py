@@ -36,7 +36,14 @@ def run(playbook, inventory, run_root, extra=(), variables=None):
     if done.returncode or after == before:
         sys.stdout.write(done.stdout or "")
         sys.exit(f"{playbook}: the run did not complete (exit {done.returncode})")
-    return json.loads((run_root / after / "fleet.json").read_text(encoding="utf-8")), run_root / after / "report.html"
+    return fleet(run_root / after / "fleet.json"), run_root / after / "report.html"
+
+
+def fleet(path):
+    """The fleet document as the renderers have it."""
+    from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import fleet_document
+
+    return fleet_document.whole(json.loads(path.read_text(encoding="utf-8")))
 
 
 def newest(run_root):
