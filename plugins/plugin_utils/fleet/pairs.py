@@ -35,7 +35,7 @@ def by_node(keys, past=None):
     for key, cells in keys.items():
         for cell in cells:
             own = _own(key, cell, past or {})
-            for node in {cell.source[0], cell.target[0]}:
+            for node in sorted({cell.source[0], cell.target[0]}):
                 told.setdefault(node, []).append((key, cell, own))
     return told
 
@@ -144,7 +144,7 @@ def _drifted(key, cells, params, past, told):
         own, p = _own(key, cell, past), params.get(source[0]) or params.get(target[0])
         if not own or p is None:
             continue
-        for node in {source[0], target[0]}:
+        for node in sorted({source[0], target[0]}):
             compared[node] = compared.get(node, 0) + 1
         worst = None
         for reference, words in (
