@@ -68,7 +68,7 @@ def test_the_criterion_leaves_out_what_is_not_like_the_others_and_keeps_the_rest
 
 def test_a_large_fleet_is_held_against_the_criterion_of_a_part_of_it():
     random.seed(9)
-    listed = [sorted(100 * (1 + 0.02 * random.gauss(0, 1)) * (0.8 if i % 10 == 3 else 1) for _ in range(10)) for i in range(900)]
+    listed = [sorted(100 * (1 + 0.02 * random.gauss(0, 1)) * (0.8 if i % 10 == 3 else 1) for _number in range(10)) for i in range(900)]
     chosen = statistics.usual(listed, HIGHER, 0.05, 3.5)
     assert 99 < statistics.quantile(chosen, 0.5) < 101 and statistics.usual([], HIGHER, 0.05, 3.5) is None
 
@@ -76,7 +76,7 @@ def test_a_large_fleet_is_held_against_the_criterion_of_a_part_of_it():
 def test_distance_is_the_same_for_as_many_samples_and_for_others():
     random.seed(2)
     for better in (HIGHER, LOWER):
-        one, other = (sorted(random.uniform(50, 150) for _ in range(12)) for _ in range(2))
+        one, other = (sorted(random.uniform(50, 150) for _number in range(12)) for _number in range(2))
         doubled = sorted(one * 2)
         assert statistics.distance(one, other, better) == pytest.approx(statistics.distance(doubled, other, better))
 
