@@ -21,13 +21,13 @@ TABLES = {
 }
 HEADER, VERSIONS, LINKS, LIST = "ppu-smi-q-header.txt", "ppu-smi-q-d-version.txt", "ppu-smi-icn-s.txt", "ppu-smi-L-mig.txt"
 HEAT, POWER, MIG = "ppu-smi-q-d-temperature.txt", "ppu-smi-q-d-power.txt", "ppu-smi-q-mig-mode.txt"
+CLOCK = "ppu-smi-q-d-clock.txt"
 NOT_LOADED, NONE = "ppu-smi-driver-not-loaded.txt", "ppu-smi-no-devices-comma-list.txt"
 # Why nothing of the reader of a node asks them.
 NOT_READ = {
     "dmesg-alixpu-icn-topo-16.txt": "the kernel log (kernel_events)",
     "modprobe-alixpu-in-use.txt": "modprobe",
     "ppu-smi-dgi-inuse.txt": "ppu-smi mig -dgi (a change)",
-    "ppu-smi-q-d-clock.txt": "ppu-smi -q -d CLOCK (clocks are no fact of a device)",
     "ppu-smi-query-ppu-noheader.csv": "ppu-smi --query-ppu (ppu-smi -q has the same)",
     "ppu-smi-query-retired-pages.csv": "ppu-smi --query-retired-pages (ppu-smi -q has their number)",
     "ppu-smi-topo-m-8.txt": "ppu-smi topo -m: allocation_info reads it: tests/captures/test_captures_paths.py",
@@ -68,7 +68,7 @@ def test_every_capture_has_an_entry_and_every_entry_a_capture(captures):
     lines = (captures / "INDEX-vendors.tsv").read_text(encoding="utf-8").splitlines()[1:]
     indexed = {line.split("\t")[0] for line in lines if line.startswith("thead/")}
     present = {"thead/" + path.name for path in (captures / "thead").iterdir()}
-    read = (*TABLES, HEADER, VERSIONS, LINKS, LIST, HEAT, POWER, MIG, NOT_LOADED, NONE)
+    read = (*TABLES, HEADER, VERSIONS, LINKS, LIST, HEAT, POWER, MIG, CLOCK, NOT_LOADED, NONE)
     assert indexed | present == {"thead/" + name for name in (*read, *NOT_READ)}
 
 
@@ -96,9 +96,11 @@ def test_the_head_of_the_log(read):
 
 
 def test_sections_of_the_log(read, whole):
-    device = read({"-q": whole(HEAT, POWER, MIG)})["devices"][0]
+    device = read({"-q": whole(HEAT, POWER, MIG, CLOCK)})["devices"][0]
     heat = device["temperature_c"]
     assert (heat["core"], heat["memory"], heat["limit_core"], heat["limit_memory"], device["extra"]["temperature_slowdown_c"]) == (42, 42, 85, 95, 92)
+    # 200 MHz of an idle card are normal, and nobody set less than its default
+    assert device["clocks_mhz"] == {"core": 200, "memory": 1800, "core_max": 1700, "memory_max": 1800, "core_set": 1700, "core_default": 1700}
     assert device["power_w"] == {"draw": 51.99, "limit": 250.0, "limit_default": 250.0}
     assert (device["partition"]["enabled"], device["extra"]["mig_pending"]) == (True, "Enabled")
 

@@ -20,6 +20,9 @@ CARD = {
         "PPU Link Info": {"PCIe Generation": {"Max": "5", "Current": "5"}, "Link Width": {"Max": "16x", "Current": "16x"}, "Replays Since Reset": "N/A"},
     },
     "Fan Speed": "N/A",
+    "Clocks": {"CU": "200 MHz", "Memory": "1800 MHz", "Video": "1000 MHz"},
+    "Applications Clocks": {"CU": "1700 MHz", "Memory": "1800 MHz"}, "Default Applications Clocks": {"CU": "1700 MHz", "Memory": "1800 MHz"},
+    "Max Clocks": {"CU": "1700 MHz", "Memory": "1800 MHz", "Video": "1000 MHz"},
     "Clocks Throttle Reasons": {
         "Idle": "Active", "SW Power Cap": "Not Active",
         "HW Slowdown": "Not Active", "HW Thermal Slowdown": "Not Active", "HW Power Brake Slowdown": "Not Active", "SW Thermal Slowdown": "Not Active",

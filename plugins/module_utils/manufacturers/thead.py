@@ -291,6 +291,9 @@ class Reading:
         def heat(name):
             return amount(card.get("temperature/" + name), name, "C", -60, 200)
 
+        def clock(group, part):
+            return amount(card.get("%sclocks/%s" % (group, part)), "%sclocks: %s" % (group, part), "MHz", 0, 100000)
+
         limit = next((limit for limit in map(watts, ("enforced_power_limit", "power_limit")) if is_known(limit)), watts("enforced_power_limit"))
         extra = {"minor_number": minor, "mig_pending": text("mig_mode/pending", "MIG Mode: Pending"), "temperature_slowdown_c": heat("ppu_slowdown_temp")}
         if node not in (self.nodes or ()):
@@ -312,6 +315,8 @@ class Reading:
             temperature_c={"core": heat("ppu_current_temp"), "memory": heat("memory_current_temp"), "limit_core": heat("ppu_max_operating_temp"),
                            "limit_memory": heat("memory_max_operating_temp"), "margin_core": NEVER},
             power_w={"draw": watts("power_draw"), "limit": limit, "limit_default": watts("default_power_limit")},
+            clocks_mhz={"core": clock("", "cu"), "memory": clock("", "memory"), "core_max": clock("max_", "cu"), "memory_max": clock("max_", "memory"),
+                        "core_set": clock("applications_", "cu"), "core_default": clock("default_applications_", "cu")},
             utilization_percent=amount(card.get("utilization/ppu"), "utilization", "%", 0, 100),
             persistence=text("persistence_mode", "Persistence Mode", _yes), ecc=self._ecc(card), pcie=self._pcie(card, entry), links=links,
             throttle={"active": active}, device_nodes=here, extra=extra,
