@@ -35,7 +35,7 @@ def collect(host, pci=None):
         return report.section(MANUFACTURER, host, [], block, {}, [])
     system = host.uname()
     primary = reading = read(host, system.value.get("release") if system.ok and isinstance(system.value, dict) else None)
-    readings, note, failed, missing = [primary], "", primary.failed or primary.no_access, False
+    readings, note, failed, missing = [primary], primary.note, primary.failed or primary.no_access, False
     if primary.hung and primary.rows:
         note = "an amd-smi call hung: the later ones were not made"
     elif not primary.rows and not primary.hung:
@@ -44,7 +44,7 @@ def collect(host, pci=None):
         missing = not primary.installed and not reading.installed
         if reading.rows:
             # another tool's answer is as good, unless this user may not ask at all
-            failed, note = primary.no_access or reading.no_access, primary.failed
+            failed, note = primary.no_access or reading.no_access or reading.failed, "; ".join(filter(None, (primary.failed, reading.note)))
         elif not primary.failed or not reading.failed:
             failed = ""  # one of them works and says none
         else:

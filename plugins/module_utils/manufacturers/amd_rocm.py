@@ -25,7 +25,11 @@ utilization_percent percent gpu use (%)
 temperature_c.core celsius temperature (sensor junction) (c)|temperature (sensor edge) (c)
 temperature_c.memory celsius temperature (sensor memory) (c)
 power_w.draw watts average graphics package power (w)|current socket graphics package power (w)
-power_w.limit watts max graphics package power (w)
+power_w.limit cap max graphics package power (w)
+clocks_mhz.core clock sclk clock speed:
+clocks_mhz.memory clock mclk clock speed:
+clocks_mhz.core_max top_clock valid sclk range
+clocks_mhz.memory_max top_clock valid mclk range
 pcie.generation_current generation level speed
 pcie.width_current width level width
 pcie.replay_count count pcie replay count
@@ -36,6 +40,7 @@ extra.temperature_edge_c celsius temperature (sensor edge) (c)
 extra.kfd_node node node id
 extra.gfx_version text gfx version
 extra.pci_device text device id|gpu id
+extra.performance_level text performance level
 """
 _FILES = """
 name text product_name
@@ -57,7 +62,12 @@ power_w.limit microwatts power1_cap
 power_w.limit_default microwatts power1_cap_default
 power_w.limit_min microwatts power1_cap_min
 power_w.limit_max microwatts power1_cap_max
+clocks_mhz.core clock pp_dpm_sclk
+clocks_mhz.memory clock pp_dpm_mclk
+clocks_mhz.core_max top_clock pp_dpm_sclk
+clocks_mhz.memory_max top_clock pp_dpm_mclk
 extra.temperature_edge_c millicelsius temp1_input
+extra.performance_level text power_dpm_force_performance_level
 extra.pci_device text device
 """
 
@@ -68,13 +78,19 @@ def rocm_smi(host):
     values, reading.failed = smi.parse(answer)
     items = [(k, v) for value in values if isinstance(value, dict) for k, v in value.items() if isinstance(v, dict)]
     system = next((v for k, v in items if k == "system"), {})
-    cards = [(int(k[4:]), v) for k, v in items if re.match(r"card\d{1,5}\Z", k)]
-    for index, said in sorted(cards, key=lambda item: item[0]):
-        card = {k.lower(): v for k, v in said.items()}  # Title Case since ROCm 6.1
+    # Title Case since ROCm 6.1
+    cards = {int(k[4:]): {name.lower(): said for name, said in v.items()} for k, v in items if re.match(r"card\d{1,5}\Z", k)}
+    if not cards and answer.ok and not reading.no_access and not re.search("not initialized|no amd gpus", reading.failed, re.IGNORECASE):
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_tables
+
+        cards, system = amd_tables.read(host, reading)
+    for index, card in sorted(cards.items()):
         level = re.search(r"\(([\d.]{1,6})GT/s x(\d{1,3})\)", str(card.get("pcie clock level")))  # of this moment
         card["level speed"], card["level width"] = level.groups() if level else (None, None)
         row = smi.fill(_CARD, card.get)
         row.update(index=index, links=_topology(index, system) if len(cards) > 1 else not_applicable("one GPU only"))
+        if "SRIOV" in str(card.get("card sku")).upper():
+            row["extra"]["virtual_function"] = True
         for key, value in card.items():
             if key.endswith(" firmware version"):
                 row["firmware"][key[:-17].replace(" ", "_")[:60]] = smi.firmware(value, key)
@@ -145,11 +161,17 @@ def attributes(host, address):
     chip = chips.value[0] + "/" if chips.ok and chips.value else base + "hwmon/"
 
     def get(name):
-        return from_answer(host.read_line((chip if re.match(r"(?:temp|power)\d", name) else base) + name))
+        read = host.read_text if name.startswith("pp_dpm_") else host.read_line
+        return from_answer(read((chip if re.match(r"(?:temp|power)\d", name) else base) + name))
 
     # temp1 is the edge, temp2 the junction, temp3 the memory (amdgpu_pm)
     row = smi.fill(_FILES, get)
     row["bdf"] = address
+    names = host.listdir(base + "drm")
+    for name in sorted(n for n in names.value if re.match(r"card\d{1,4}\Z", n)) if names.ok else ():
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_tables
+
+        row["firmware"].update(amd_tables.firmware(host, name[4:]))
     names = host.listdir(base + "ras")
     if not names.ok:
         row["ecc"] = row["retired_pages"] = not_applicable("no RAS on this part") if names.status == ABSENT else unknown(names.reason)

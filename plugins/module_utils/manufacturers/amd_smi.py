@@ -46,8 +46,8 @@ temperature_c.limit_core celsius static.limit.slowdown_hotspot_temperature
 temperature_c.limit_memory celsius static.limit.slowdown_vram_temperature
 temperature_c.shutdown_core celsius static.limit.shutdown_hotspot_temperature
 power_w.draw watts metric.power.socket_power|metric.power.current_socket_power|metric.power.average_socket_power
-power_w.limit watts static.limit.socket_power|static.limit.ppt0.socket_power_limit|static.limit.power_cap
-power_w.limit_max watts static.limit.max_power|static.limit.ppt0.max_power_limit
+power_w.limit cap static.limit.socket_power|static.limit.ppt0.socket_power_limit|static.limit.power_cap
+power_w.limit_max cap static.limit.max_power|static.limit.ppt0.max_power_limit
 power_w.limit_min watts static.limit.min_power|static.limit.ppt0.min_power_limit
 clocks_mhz.core mhz metric.clock.gfx_0.clk|metric.clock.gfx.clk
 clocks_mhz.memory mhz metric.clock.mem_0.clk|metric.clock.mem.clk
@@ -151,6 +151,24 @@ def _name(raw, what):
     return unknown("%s: %s" % (what, value)) if re.match(r"0x[0-9a-f]+\Z", str(value).lower()) else value
 
 
+def _cap(raw, what):
+    """The dies of a MI250 share one cap: the second prints 0 W."""
+    value = amount(raw, what, "W", 10000)
+    return not_applicable("%s: 0 W: it is told by another die, or the part has none" % what) if value == 0 else value
+
+
+def _clock(raw, what):
+    """Of several levels the one with an asterisk, else the highest: "(800Mhz)", "500Mhz - 1700Mhz", "0: 500Mhz 1: 1700Mhz *"."""
+    value = clean(raw, what)
+    levels = re.findall(r"(\d{1,5}) ?mhz( ?\*)?", str(value).lower()) if is_known(value) else []
+    chosen = [level for level, mark in levels if mark] or [level for level, _mark in levels]
+    return amount(max(chosen, key=int), what, None, 20000, 1) if chosen else unknown("%s: %.60r" % (what, value)) if is_known(value) else value
+
+
+def _top_clock(raw, what):
+    return _clock(raw.replace("*", "") if isinstance(raw, str) else raw, what)
+
+
 def _switch(raw, what):
     value = clean(raw, what)
     return {"ENABLED": True, "DISABLED": False}.get(str(value).upper(), unknown("%s: %.40r" % (what, value))) if is_known(value) else value
@@ -165,6 +183,9 @@ KINDS = {
     "generation": _generation,
     "celsius": _within("C", 300, 1),
     "watts": _within("W", 10000),
+    "cap": _cap,
+    "clock": _clock,
+    "top_clock": _top_clock,
     "percent": _within("%", 101),
     "mhz": _within("MHz", 20000, 1),
     "switch": _switch,
@@ -277,7 +298,7 @@ class Reading:
         self.rows, self.sources, self.driver = [], [], {}
         self.failed = self.no_access = ""
         self.installed, self.hung = True, False
-        self.json, self.cut = True, ""
+        self.json, self.cut, self.note = True, "", ""
 
     def ask(self, host, argv, timeout):
         answer = host.run(argv, timeout=timeout)
@@ -318,6 +339,10 @@ def read(host, kernel=None):
             # of the first three each is needed: only a call after them may fail alone
             reading.failed = reading.failed or (problem if word in ("list", "static") or reading.hung or not reading.installed else "")
         problems[word] = unknown(problem) if problem else None
+    if not tables["static"] and reading.failed and reading.installed and not reading.hung and not reading.no_access:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_tables
+
+        amd_tables.fill(host, reading, tables)
     flat = [v for value in tables["version"] for v in (value if isinstance(value, list) else [value]) if isinstance(v, dict)]
     told = flat[0] if flat else problems["version"]
     for key, place in (("tool_version", "version"), ("library_version", "amdsmi_library_version"), ("runtime_version", "rocm_version")):
