@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import rdma_ports
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import software as reader
 
 ABSENT = {"absent": True}
@@ -46,6 +47,10 @@ def adapter(files, rail, kind="mlx5", ethernet=True, node=7, index=2, **changes)
             port + "/state": told["state"] + "\n",
             port + "/phys_state": told["physical"] + "\n",
             port + "/rate": told["rate"] + "\n",
+            port + "/lid": "0x0\n" if ethernet else "0x%x\n" % (40 + rail),
+            port + "/sm_lid": "0x0\n" if ethernet else "0x7\n",
+            port + "/counters": {"dir": ["port_rcv_data", *rdma_ports.COUNTERS]},
+            **{"%s/counters/%s" % (port, name): "0\n" for name in rdma_ports.COUNTERS},
             bus + "/driver": {"link": "../../../../bus/pci/drivers/" + told["driver"]},
             bus + "/vendor": "0x%s\n" % told["pci"][0],
             bus + "/device": "0x%s\n" % told["pci"][1],
@@ -86,11 +91,25 @@ def interface(files, name, link, mtu=1500, ethernet=True, index=90):
     )
 
 
+def bond(files, name="bond0", members=("rdma0", "rdma1"), links=("up", "up"), mode="802.3ad 4", mtu=9000):
+    """A bond of interfaces that are already there."""
+    base = "/sys/class/net/" + name
+    files["/sys/class/net/bonding_masters"] = name + "\n"
+    files["/sys/class/net"]["dir"] += [name, "bonding_masters"]
+    files.update({base: {"link": "../../devices/virtual/net/" + name}, base + "/mtu": "%d\n" % mtu, base + "/bonding/mode": mode + "\n"})
+    files.update({base + "/bonding/mii_status": "up\n", base + "/bonding/slaves": " ".join(members) + "\n"})
+    for member, link in zip(members, links):
+        files["/sys/class/net/%s/bonding_slave/mii_status" % member] = link + "\n"
+        files["/sys/class/net/%s/master" % member] = {"link": "../../../../../virtual/net/" + name}
+    return files
+
+
 def bare():
     """A node with one Ethernet port for its management and nothing else."""
     files = {
         "/sys/class/infiniband": {"dir": []},
         "/sys/class/net": {"dir": ["lo"]},
+        "/sys/class/net/bonding_masters": ABSENT,
         "/sys/class/net/lo": {"link": "../../devices/virtual/net/lo"},
         "/proc/net/route": ROUTE + "eno1\t00000000\t0114A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n",
         "/proc/net/ipv6_route": "",

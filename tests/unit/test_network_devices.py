@@ -45,6 +45,7 @@ def test_a_node_of_eight_rails_over_ethernet():
             "1": {
                 "link_layer": "Ethernet", "state": "active", "physical_state": "linkup", "gbit_s": 400.0, "lanes": "4X", "speed": "NDR",
                 "gids": {"roce v1 link_local": 0, "roce v2 link_local": 1, "roce v1 ipv4": 2, "roce v2 ipv4": 3},
+                "subnet_manager": {"not_applicable": "no InfiniBand"},
             }
         },
         "interfaces": ["rdma5"], "mtu": 9000,
@@ -84,7 +85,7 @@ def test_a_node_without_adapters():
 
 def test_nothing_recorded_is_unknown_and_never_healthy():
     section = read({})
-    assert all(is_unknown(section[key]) for key in ("rails", "interfaces", "counts", "default_routes", "subnets"))
+    assert all(is_unknown(section[key]) for key in ("rails", "port_errors", "interfaces", "bonding", "counts", "default_routes", "subnets"))
     told = checked("software", software.collect(replayed({})))
     assert all(is_unknown(v) for key in ("runtimes", "libraries", "toolkits", "images") for v in told[key].values()) and is_unknown(told["environment"])
 
@@ -118,6 +119,74 @@ def test_a_port_whose_link_is_down():
     port = section["rails"]["0"]["ports"]["1"]
     assert (port["state"], port["physical_state"], port["gbit_s"]) == ("down", "disabled", 40.0)
     assert section["interfaces"]["rdma0"]["speed_mbit_s"] == {"not_applicable": "no link"}
+
+
+PORT = "/sys/class/infiniband/mlx5_0/ports/1"
+
+
+@pytest.mark.parametrize(
+    "own, manager, told",
+    [
+        ("0x28\n", "0x7\n", "elsewhere"),
+        ("0x28\n", "0x28\n", "this port"),
+        ("0x28\n", {"error": "EIO"}, None),
+        ("0xffff\n", "0x0\n", "none"),
+        ("0x28\n", "seven\n", None),
+    ],
+)
+def test_who_manages_the_subnet(own, manager, told):
+    files = samples.node(rails=1, ethernet=False)
+    files.update({PORT + "/lid": own, PORT + "/sm_lid": manager})
+    found = read(files)["rails"]["0"]["ports"]["1"]["subnet_manager"]
+    assert found == told if told else is_unknown(found)
+
+
+def test_error_counters_of_ports():
+    files = samples.node(rails=2)
+    files[PORT + "/counters/link_downed"] = "255"
+    files[PORT + "/counters/symbol_error"] = "N/A (no PMA)\n"
+    files["/sys/class/infiniband/mlx5_1/ports/1/counters"] = samples.ABSENT
+    errors = read(files, samples.commands())["port_errors"]
+    assert errors["0"]["1"]["link_downed"] == 255 and errors["0"]["1"]["port_rcv_errors"] == 0
+    assert is_unknown(errors["0"]["1"]["symbol_error"])
+    assert errors["1"] == {"1": {"not_applicable": "not counted by this driver"}}
+
+
+def test_what_a_gid_of_iwarp_is():
+    files = samples.node(rails=1)
+    files["/sys/class/infiniband/mlx5_0/node_type"] = "4: RNIC\n"
+    files[PORT + "/gids/0"] = "0250:5600:0009:0000:0000:0000:0000:0000\n"
+    files[PORT + "/link_layer"] = "InfiniBand\n"  # as i40iw says
+    port = read(files)["rails"]["0"]["ports"]["1"]
+    assert (port["gids"], port["subnet_manager"]) == ({"iwarp": 0}, {"not_applicable": "no InfiniBand"})
+
+
+def test_a_device_of_no_known_type_and_without_firmware():
+    files = samples.node(rails=1)
+    files.update({"/sys/class/infiniband/mlx5_0/node_type": "7: <unknown>\n", "/sys/class/infiniband/mlx5_0/fw_ver": "\n"})
+    device = read(files, samples.commands())["rails"]["0"]
+    assert (device["kind"], device["firmware"]) == ("unknown", {"not_applicable": "not told by this driver"})
+
+
+def test_bonds_and_their_members():
+    files = samples.bond(samples.node(rails=2), links=("up", "down"))
+    section = read(files, samples.commands())
+    assert section["bonds"] == ["bond0"]
+    assert section["bonding"] == {
+        "bond0": {"mode": "802.3ad", "link": "up", "mtu": 9000, "members": {"rdma0": {"link": "up"}, "rdma1": {"link": "down"}}},
+    }
+
+
+@pytest.mark.parametrize("content, found", [("\n", {"not_applicable": "no bond"}), ({"error": "EACCES"}, None), ("../etc a/b .. \n", {})])
+def test_hostile_names_of_bonds(content, found):
+    told = read(dict(samples.node(rails=0), **{"/sys/class/net/bonding_masters": content}))["bonding"]
+    assert told == found if found is not None else is_unknown(told)
+
+
+def test_a_bond_whose_members_are_not_told():
+    files = samples.bond(samples.node(rails=2))
+    files["/sys/class/net/bond0/bonding/slaves"] = {"error": "EIO"}
+    assert is_unknown(read(files, samples.commands())["bonding"]["bond0"]["members"])
 
 
 def test_a_device_that_is_not_on_pci():

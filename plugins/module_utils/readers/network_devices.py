@@ -15,16 +15,9 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.har
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, is_known, not_applicable, unknown
 
 RDMA, NET, PCI = "/sys/class/infiniband", "/sys/class/net", "/sys/bus/pci/devices"
-EMPTY_GIDS, MOST_GIDS = 8, 64  # empty ones after the last, and all that are looked at
 MOST = 128  # devices that are read
 LARGEST_CLASS = 1024  # names looked at
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
-_RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec(?: \((\d{1,2}X)(?: (\w{1,12}))?\))?\Z")
-
-
-def _word(text):
-    """`4: ACTIVE` -> active."""
-    return re.findall(r"^\d+: *([A-Za-z][\w ]{0,30})$", text)[0].strip().lower()
 
 
 def _numa(text):
@@ -63,72 +56,32 @@ def _places(host, directory):
     return found, None
 
 
-def _kind(gid):
-    """What a GID stands for; None of one that is empty."""
-    digits = gid.replace(":", "")
-    if not digits.strip("0"):
-        return None
-    if digits.startswith("0" * 20 + "ffff"):
-        return "ipv4"
-    return "link_local" if digits.startswith("fe80") else "ipv6"
-
-
-def gids(host, port):
-    """{type and kind: first index}: never the addresses, which are the node's own."""
-    listing = host.listdir(port + "/gids")
-    if not listing.ok:
-        return not_applicable("no GIDs") if listing.status == ABSENT else unknown(listing.reason)
-    found, last = {}, EMPTY_GIDS
-    for index in sorted(int(n) for n in listing.value if re.match(r"\d{1,4}\Z", n))[:MOST_GIDS]:
-        if index >= last:
-            break
-        answer = host.read_line("%s/gids/%d" % (port, index))
-        if not answer.ok:
-            return unknown(answer.reason)
-        kind = _kind(answer.value)
-        if kind is None:
-            continue
-        last = index + 1 + EMPTY_GIDS
-        said = host.read_line("%s/gid_attrs/types/%d" % (port, index))
-        word = said.value.lower().replace("/", " ") if said.ok else "type not told"
-        name = {"ib roce v1": "roce v1"}.get(word, word)[:20]
-        found.setdefault("%s %s" % (name, kind), index)
-    return found
-
-
-def _rate(text):
-    rate, lanes, speed = _RATE.findall(text)[0]
-    return {"gbit_s": float(rate), "lanes": lanes, "speed": speed}
-
-
-def _port(host, base):
-    rate = fact(host, base + "/rate", _rate)
-    if not is_known(rate):
-        rate = dict.fromkeys(("gbit_s", "lanes", "speed"), rate)
-    return {
-        "link_layer": fact(host, base + "/link_layer"),
-        "state": fact(host, base + "/state", _word),
-        "physical_state": fact(host, base + "/phys_state", _word, "not told by this driver"),
-        **rate,
-        "gids": gids(host, base),
-    }
-
-
 def _rdma(host, name, address):
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import rdma_ports  # only where there is such a device
+
     base = "%s/%s" % (RDMA, name)
     device = {"device": name, **(_of_pci(host, address) if address else {"address": not_applicable("not on PCI"), "virtual": False})}
     if not address:
         device.update(dict.fromkeys(("pci", "driver", "numa_node"), not_applicable("not on PCI")))
     device.update(
         type=fact(host, base + "/hca_type", None, "not told by this driver"),
-        firmware=fact(host, base + "/fw_ver", None, "not told by this driver"),
+        firmware=fact(host, base + "/fw_ver", lambda text: text or not_applicable("not told by this driver"), "not told by this driver"),
         board=fact(host, base + "/board_id", lambda text: text[:64], "not told by this driver"),
-        kind=fact(host, base + "/node_type", _word),
+        kind=fact(host, base + "/node_type", rdma_ports.word),
     )
-    listing = host.listdir(base + "/ports")
-    numbers = sorted((n for n in listing.value if re.match(r"\d{1,3}\Z", n)), key=int) if listing.ok else ()
-    device["ports"] = {n: _port(host, "%s/ports/%s" % (base, n)) for n in numbers} if listing.ok else unknown(listing.reason)
+    device["ports"], device["errors"] = rdma_ports.read(host, base, device["kind"])
     return device
+
+
+def _bonding(host):
+    masters = host.read_text(NET + "/bonding_masters")
+    if not masters.ok:
+        return not_applicable("no bond") if masters.status == ABSENT else unknown(masters.reason)
+    if not masters.value.strip():
+        return not_applicable("no bond")
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bonding  # only where there is one
+
+    return bonding.read(host, masters.value)
 
 
 def _speed(host, base):
@@ -156,7 +109,7 @@ def _interface(host, name, address):
 
 
 def _none(reason):
-    return dict.fromkeys(("rails", "counts"), reason)
+    return dict.fromkeys(("rails", "counts", "port_errors"), reason)
 
 
 def collect(host):
@@ -166,11 +119,12 @@ def collect(host):
     if trouble:
         section.update(_none(unknown(trouble)))
     elif not places:
-        section["rails"] = not_applicable("no RDMA device")
+        section.update(dict.fromkeys(("rails", "port_errors"), not_applicable("no RDMA device")))
     else:
         listed = [_rdma(host, name, address) for name, address in list(places.items())[:MOST]]
         virtual += sum(1 for d in listed if d["virtual"])
         own = sorted((d for d in listed if not d.pop("virtual")), key=lambda d: (not isinstance(d["address"], str), str(d["address"]), d["device"]))
+        section["port_errors"] = {str(number): device.pop("errors") for number, device in enumerate(own)}
         section["rails"] = {str(number): device for number, device in enumerate(own)}
     links, problem = _places(host, NET)
     on_pci = [(name, address) for name, address in links.items() if address]
@@ -178,6 +132,7 @@ def collect(host):
     interfaces = {name: _interface(host, name, address) for name, address in physical}
     section["interfaces"] = unknown(problem) if problem else interfaces
     section["bonds"] = unknown(problem) if problem else sorted({i["bond"] for i in interfaces.values() if isinstance(i["bond"], str)})
+    section["bonding"] = _bonding(host)
     if is_known(section["rails"]):
         for device in section["rails"].values():
             names = sorted(n for n, i in interfaces.items() if i["address"] == device["address"])

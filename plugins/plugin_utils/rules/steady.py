@@ -53,7 +53,7 @@ SECTIONS = {
         {"board": ("serial",), "kernel": ("boot_time", "command_line"), "memory": ("available_mib",), "system": ("serial",)},
     ),
     "kubelet": _shape(("lines", "process", "timestamp")),
-    "network_devices": _shape(("neighbors", "subnets", "timestamp")),
+    "network_devices": _shape(("neighbors", "port_errors", "subnets", "timestamp")),
     "pci": _shape(("timestamp",)),
     "services": _shape(("names", "processes", "reboots", "timestamp")),
     "settings": _shape(("timestamp",)),
