@@ -12,7 +12,8 @@ short_description: Read the Huawei Ascend NPUs of a node
 version_added: 0.1.0
 description:
   - Reads every Ascend NPU and, where an NPU holds several chips (Atlas A3, Atlas 300I with 310), every chip as a die of it, with identity, memory,
-    firmware, health, temperature, power, ECC, isolated pages, HCCS links and super pod, and compares their number with PCI and with C(npu-smi info -l).
+    firmware, health, temperature, power, ECC, isolated pages, HCCS links, network ports and super pod, and compares their number with PCI and with
+    C(npu-smi info -l).
   - Uses the text of C(npu-smi) in all its layouts (910, 910B, 910C, 310, 310P and 950). The library C(libdcmi.so) is not used,
     because its two generations refuse each other's chips and the tool knows both.
   - The product family is told by the layout and the memory, which the tool chooses by chip type, and never by a digit in the printed name.
@@ -21,6 +22,18 @@ description:
     A table with rows left out or cut off has an unknown number of NPUs, not a smaller one.
   - It reads and never judges. A value that could not be read is a dictionary with the key C(unknown) and the reason;
     a question that does not arise is one with the key C(not_applicable).
+options:
+  ports:
+    description:
+      - What is asked of the network port of each NPU, and whether the versions of the parts of its firmware are asked for.
+      - With V(state), C(hccn_tool) tells link, health and TLS switch of each port, but only where C(/etc/hccn.conf) sets an address or could not be read.
+      - With V(full), it is always asked, and for address, gateway, speed, FEC, optical module, LLDP neighbor, routes and counters, too.
+        That is a dozen calls for each port.
+      - With V(none), neither C(hccn_tool) nor C(upgrade-tool) is called.
+    type: str
+    choices: [none, state, full]
+    default: state
+    version_added: 0.2.0
 author:
   - Fleetproof maintainers (@fleetproof)
 extends_documentation_fragment:
@@ -33,7 +46,8 @@ notes:
     asked again, after a second one nothing is asked; near the deadline the remaining questions are reported as not asked.
   - An NPU with several dies carries the sums of its dies and the worst of their states. Its PCI address is that of its first die.
   - C(npu-smi info -t health) turns a warning without an error code into C(OK); the worse of it and the table is reported.
-  - The RoCE ports of the NPUs, rank tables and the Ascend container runtime are not read by this module.
+  - C(hccn_tool) is called one call after the other, as it refuses a second one while it runs. A port that hung is not asked again.
+  - Nothing is sent over the network of the NPUs. The ports of a 950, rank tables and the Ascend container runtime are not read by this module.
 seealso:
   - module: fleetproof.accelerator.accelerator_info
 """
@@ -123,11 +137,12 @@ recording:
 """
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_manufacturer
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.module import run_info
 
 
 def main():
-    run_manufacturer(ascend)
+    options = dict(ascend.OPTIONS, pci={"type": "raw"})
+    run_info(lambda host, given: {"accelerators.ascend": ascend.collect(host, given["pci"], given["ports"])}, options)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,13 @@ class Reader(NamedTuple):
 
 
 def _manufacturer(reader):
-    name = "accelerators." + reader.MANUFACTURER
-    return Reader(lambda host, options=None: {name: reader.collect(host, (options or {}).get("pci"))}, (name,), reader.MANUFACTURER, "pci")
+    name, own = "accelerators." + reader.MANUFACTURER, getattr(reader, "OPTIONS", {})
+
+    def collect(host, options=None):
+        options = options or {}
+        return {name: reader.collect(host, options.get("pci"), **{key: options[key] for key in own if options.get(key) is not None})}
+
+    return Reader(collect, (name,), reader.MANUFACTURER, "pci")
 
 
 def _slicing(driver):

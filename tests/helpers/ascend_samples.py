@@ -100,9 +100,78 @@ def topo(labels, cell=lambda mine, peer: "HCCS", cpus=None):
     return "\n".join(lines) + "\n\nLegend:\n\n  X    = Self\n  HCCS = Connection traversing HCCS.\n  NA   = Unknown relationship.\n"
 
 
+def hccs(health="OK", modes=(4,) * 7, lanes=None, errors=(0,) * 7, retries=(0,) * 7, first="NA"):
+    """What -t hccs prints of one chip: one column for each link."""
+    lanes = lanes or ["1111" if mode == 4 else "%s" % ("1" * mode).ljust(4, "0") for mode in modes]
+    rows = {
+        "health status": health, "lane mode": modes, "link lane list": lanes, "link speed": [56 * mode for mode in modes],
+        "tx packets": [812 + n for n in range(len(modes))], "retry count": retries, "error count": errors, "first error lane": first,
+    }  # fmt: skip
+    columns = {name: value if isinstance(value, str) else "[%s]" % "".join("%-20s " % one for one in value) for name, value in rows.items()}
+    return "".join("\t%-30s : %s\n" % ("hccs %s " % name, value) for name, value in columns.items())
+
+
+def hccn_conf(numbers, first=21, gateway="", detect="", mask="255.255.254.0"):
+    """/etc/hccn.conf of these NPUs."""
+    lines = []
+    for n in numbers:
+        lines += ["address_%d=10.44.6.%d" % (n, first + n), "netmask_%d=%s" % (n, mask)]
+        lines += ["%s_%d=%s" % (key, n, value) for key, value in (("netdetect", detect), ("gateway", gateway)) if value]
+    return "".join(line + "\n" for line in lines)
+
+
+def tls(number, on=False):
+    legend = "(0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset), tls alarm time threshold[60]days"
+    return "dev_id:%d, tls switch[%d]%s\n" % (number, on, legend)
+
+
+def ports(numbers, **changed):
+    """{arguments of hccn_tool: text} of ports that are well. changed: link_3="link status: DOWN\\n"."""
+    said = {}
+    for n in numbers:
+        for name, text in (("link", "link status: UP\n"), ("net_health", "net health status: Success\n"), ("tls", tls(n))):
+            said["-i %d -%s -g" % (n, name)] = changed.get("%s_%d" % (name, n), text)
+    return said
+
+
+def optical(present="present", tx=(1.21, 1.19, 1.2, 1.22), rx=(0.93, 0.97, 0.95, 0.91), **flags):
+    lines = [
+        "optical info:",
+        "present              : %s" % present,
+        "temperature          : 43 C",
+        "vendor name          : Lumen",
+        "vendor part number   : LQ-200",
+    ]
+    lines += ["vendor serial number : LQ77%s" % 3, "Vcc                  : 3288.10 mV"]
+    for lane, (sent, seen) in enumerate(zip(tx, rx)):
+        lines += ["Tx Power%d            : %.4f mW" % (lane, sent), "Rx Power%d            : %.4f mW" % (lane, seen)]
+    lines += ["Vcc High Thres       : 3465.00 mV", "Vcc Low Thres        : 3135.00 mV", "Temp High Thres      : 70 C", "Temp Low Thres       : 0 C"]
+    for side in ("Tx", "Rx"):
+        lines += ["%sPower High Thres   : 3.5481 mW" % side, "%sPower Low Thres    : 0.2818 mW" % side]
+    for name in ("Tx Los", "Rx Los", "Tx LoL", "Rx LoL"):
+        lines.append("%s Flag          : %s" % (name, flags.get(name.lower().replace(" ", "_"), "0x0")))
+    return "\n".join([*lines, "Host SNR Lane0       : not supported"]) + "\n"
+
+
+def parts(versions):
+    """What upgrade-tool --version prints. versions: {device: {component: version}}."""
+    lines = ["{"]
+    for device, told in versions.items():
+        for kind, (name, version) in enumerate(told.items()):
+            lines.append("Get component version(%s) succeed for deviceId(%d), componentType(%d)." % (version, device, kind))
+            lines.append('\t{"device_id":%d, "component":%s, "version":%s}' % (device, name, version))
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+PARTS = ["upgrade-tool", "--device_index", "-1", "--component", "-1", "--version"]
+
+
 def host(commands, files=None, **extra):
-    """commands: {"info -l": text, an entry of the recording, or a list of them for successive calls}."""
-    entries = []
+    """commands: {"info -l": text, an entry of the recording, or a list of them for successive calls}; hccn: {"-i 0 -link -g": the same}; parts: text."""
+    entries = [dict({"argv": PARTS}, **(said if isinstance(said, dict) else {"stdout": said})) for said in [extra.pop("parts", None)] if said is not None]
+    for words, said in (extra.pop("hccn", None) or {}).items():
+        for answer in said if isinstance(said, list) else [said]:
+            entries.append(dict({"argv": ["hccn_tool", *words.split()]}, **(answer if isinstance(answer, dict) else {"stdout": answer})))
     for words, said in commands.items():
         for answer in said if isinstance(said, list) else [said]:
             entries.append(dict({"argv": ["npu-smi", *words.split()]}, **(answer if isinstance(answer, dict) else {"stdout": answer})))
@@ -111,8 +180,8 @@ def host(commands, files=None, **extra):
     return ReplayHost(dict({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": every, "commands": entries}, **extra))
 
 
-def read(commands, files=None, pci=None, **extra):
-    return ascend.collect(host(commands, files, **extra), pci)
+def read(commands, files=None, pci=None, ports="state", **extra):
+    return ascend.collect(host(commands, files, **extra), pci, ports)
 
 
 def nodes(numbers):

@@ -22,6 +22,7 @@ GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 SLICES = 32768  # from here on: a container's own number for a slice of a card
 BOARD = ("Product Name", "Software Version", "Compatibility", "Board ID", "PCI Device ID")
 POD = ("SDID", "Super Pod Size", "Super Pod ID", "Server Index")
+OPTIONS = {"ports": {"type": "str", "default": "state", "choices": ["none", "state", "full"]}}
 CANN = (
     "cann/version.info", "cann/share/info/runtime/version.info", "ascend-toolkit/latest/runtime/version.info",
     "cann/{0}-linux/ascend_toolkit_install.info", "ascend-toolkit/latest/{0}-linux/ascend_toolkit_install.info",
@@ -145,7 +146,7 @@ class Reading:
         self.virtual, self.nodes_listed = [int(match.group(1)) for match in names if match], listing.ok
         self.nodes_reason = "not there" if listing.ok else listing.reason
         self.driver_seen = listing.ok and ("davinci_manager" in listing.value or bool(self.nodes))
-        self.failed, self.problems, self.cards = "", [], {}
+        self.failed, self.problems, self.cards, self.chips = "", [], {}, {}
         self.table = npu_smi.parse_info("")
         self.mapping, self.labels, self.topo = {}, {}, ([], {})
         self.no_links = unknown("topo: not asked")
@@ -165,6 +166,7 @@ class Reading:
                 self.failed = "npu-smi info: no table: %s" % npu_smi_words.trouble(text)[0]
         for chip in self.table["chips"]:
             self.cards.setdefault(chip["npu"], []).append(chip)
+            self.chips[(chip["npu"], chip["chip"])] = chip
         count = self._count()
         if not self.cards:
             if not self.failed and not self.table["none"] and count != 0:
@@ -192,6 +194,10 @@ class Reading:
 
     def _phy(self, chip):
         return chip["second"] if npu_smi.layout(chip) == "phy" else self._mapped(chip, "phy_id")
+
+    def number(self, chip):
+        """Its physical number, that of its node; the table of 310 and 310P prints it, on plain layouts it is the NPU's."""
+        return {"device": chip["second"], "plain": chip["npu"]}.get(npu_smi.layout(chip), self._phy(chip))
 
     def _ask_topo(self):
         text, reason = self.smi.ask("info", "-t", "topo", seconds=NODE_SECONDS)
@@ -309,7 +315,7 @@ class Reading:
 
     def _chip(self, chip, alone, files):
         """One chip: the package itself when it is the only one of its NPU, else a die."""
-        npu, key, kind = chip["npu"], (chip["npu"], chip["chip"]), npu_smi.layout(chip)
+        npu, key = chip["npu"], (chip["npu"], chip["chip"])
         name = fact(chip["name"], "npu-smi info: Name")
         if not is_known(name) and self._mapped(chip, "name"):
             name = fact(self._mapped(chip, "name"), "npu-smi info -m: Chip Name")
@@ -334,8 +340,7 @@ class Reading:
         slot, none = self._mapped(chip, "slot_id"), not_applicable("npu-smi tells none")
         heat = quantity(chip["temperature"], "npu-smi info: Temp(C)", -60, 200)
         counts = self.table["processes"].get(npu)
-        # a node has the physical number; the table of 310 and 310P prints it, on plain layouts it is the NPU's
-        number = {"device": chip["second"], "plain": npu}.get(kind, self._phy(chip))
+        number = self.number(chip)
         if number not in self.nodes:
             extra["device_node"] = unknown("/dev/davinci%s: %s" % (number, self.nodes_reason) if number is not None else "its number is not told")
         return build.device(
@@ -430,10 +435,14 @@ class Reading:
         return block
 
 
-def collect(host, pci=None):
-    """The section accelerators.ascend of docs/node-report.md. pci: entries of readers/pci.py with role accelerator, or unknown."""
+def collect(host, pci=None, ports="state"):
+    """The section accelerators.ascend of docs/node-report.md. pci: entries of readers/pci.py with role accelerator, or unknown. ports: of OPTIONS."""
     reading = Reading(host, pci)
     reading.ask()
     driver, files, notes = reading.software()
     devices = reading.devices(files)
+    if any(chip["pairs"][1:] for chip in reading.chips.values()):  # no 310: HBM beside DDR
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend_ports
+
+        ascend_ports.add(reading, devices, ports)
     return build.section(MANUFACTURER, host, devices, reading.detection(devices), driver, reading.smi.sources, note="; ".join(notes))

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts, identities, pairs, shown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import addresses, cohorts, identities, pairs, shown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, RULES, Outcome
 
@@ -26,6 +26,8 @@ def whole_run(given, folded, plans, past=None):
             params = {node: plans[node][0].params(name) for node in prints}
             outcomes = pairs.compare(prints, given, params, past)
             matrices = shown.matrices(given[0], next(iter(params.values())))
+        elif RULES[name].compare == "addresses":
+            outcomes = addresses.compare(prints)
         else:
             facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
             outcomes = identities.compare(RULES[name], prints, facts, devices)

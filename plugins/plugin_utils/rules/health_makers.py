@@ -41,7 +41,7 @@ def fault_codes():
     }
 
 
-def _parts(device):
+def parts_of(device):
     """The device and its dies."""
     return [device, *(d for d in device.group.devices if d.kind == "die" and d.data.get("parent") == device.id)]
 
@@ -65,7 +65,7 @@ def device_fault_codes(device, p):
     if known is None:
         return not_applicable("%s: its tool tells no fault codes" % device.manufacturer)
     said, ignored, failing = [], {code.upper() for code in p.ignored}, {code.upper() for code in p.fail_codes}
-    for part in _parts(device):
+    for part in parts_of(device):
         text = part.maybe("text", "extra", "error_code")
         if text:
             said += [match.upper() for match in _CODE.findall(text)]
