@@ -81,7 +81,8 @@ def _card(half, place, second):
     }  # fmt: skip
     metric = {
         "gpu": index, "temperature": {"hotspot": heat.split()[0]}, "ecc": {"total_uncorrectable_count": uncorrected},
-        "power": {"socket_power": _unit(draw, "W")}, "usage": {"gfx_activity": second.group(1).split()[0]}, "mem_usage": {"used_vram": _unit(second.group(2), "MB")},
+        "power": {"socket_power": _unit(draw, "W")},
+        "usage": {"gfx_activity": second.group(1).split()[0]}, "mem_usage": {"used_vram": _unit(second.group(2), "MB")},
     }  # fmt: skip
     return {"list": {"gpu": index, "bdf": card.group(1)}, "static": static, "metric": metric}
 

@@ -173,11 +173,21 @@ def retired_pages_pending(device, p):
                 "metax": (64, "suite: kcover treats more than 64 retired pages as failure"),
             },
         ),
+        "warn_from": Parameter(
+            "int",
+            None,
+            "pages",
+            "not judged unless the site says so",
+            by_manufacturer={
+                "metax": (1, "our choice: pages are retired for errors only, and a part that loses some is watched"),
+                "thead": (1, "our choice: pages are retired for errors only, and the maker publishes no limit"),
+            },
+        ),
     },
     follows=("device-lost",),
 )
 def retired_pages(device, p):
-    most = p.of("most", device.manufacturer)
+    most, few = p.of("most", device.manufacturer), p.of("warn_from", device.manufacturer)
     own = device.data.get("extra")
     own = own.get("bad_page_threshold") if own.__class__ is dict else None
     if most is None and own.__class__ is int and own > 0:
@@ -186,10 +196,12 @@ def retired_pages(device, p):
         if count > own:
             return found("%d memory pages are retired" % count, count, expectation(own, "pages", "vendor document: amd-smi static: bad page threshold"))
         return PASSED
-    if most is None:
+    if most is None and few is None:
         device.fact("retired_pages")
         return not_applicable("no limit of retired pages is known for %s" % device.manufacturer)
     count = device.number("retired_pages", "uncorrected") + (device.maybe("number", "retired_pages", "corrected") or 0)
-    if count > most:
+    if most is not None and count > most:
         return found("%d memory pages are retired" % count, count, p.expected("most", device.manufacturer))
+    if few is not None and count >= few:
+        return found("%d memory pages are retired" % count, count, p.expected("warn_from", device.manufacturer), level="warn")
     return PASSED
