@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import synthetic
+import synthetic_host
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
@@ -42,6 +43,7 @@ def node(count=2, manufacturer="nvidia", name=synthetic.NAME, first=None, every=
     return {
         "accelerators.%s" % manufacturer: section,
         "host": dict(synthetic.host(), uptime_seconds=uptime),
+        "services": synthetic_host.services("n1"),
         "pci": synthetic.pci([synthetic.pci_entry(n, manufacturer) for n in range(count)]),
     }
 

@@ -14,6 +14,7 @@ import time
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import (
     bmc,
+    fabric_manager_log,
     hardware,
     machine_checks,
     nvidia_daemons,
@@ -40,6 +41,11 @@ INTERRUPTS = (
     " TRM:          0          0   Thermal event interrupts\n THR:          0          0   Threshold APIC interrupts\n"
     " DFR:          0          0   Deferred Error APIC interrupts\n MCE:          0          0   Machine check exceptions\n"
     " MCP:        312        312   Machine check polls\n"
+)
+FABRIC_LOG = (
+    "Fabric Manager Log initializing at: 11/28/2026 20:06:12.418\n"
+    "[Nov 28 2026 20:06:12] [INFO] [tid 2214] Fabric Manager version %s is running with the following configuration options\n"
+    "[Nov 28 2026 20:06:31] [INFO] [tid 2214] Successfully configured all the available NVSwitches to route GPU NVLink traffic.\n" % DRIVER
 )
 _ABSENT = {"absent": True}
 
@@ -106,6 +112,8 @@ def commands():
         "failed": _text(systemd_units.FAILED, ""),
         "fabric": _text(nvidia_daemons.DAEMONS["fabric_manager"], "Fabric Manager version is : %s\n" % DRIVER),
         "imex": {"argv": nvidia_daemons.DAEMONS["imex"], "missing": True},
+        "dcgm": {"argv": nvidia_daemons.DCGM, "missing": True},
+        "manager": _text(fabric_manager_log.TAIL, FABRIC_LOG),
         "dns": _text(["getent", "-s", "dns", "ahosts", "gpu-h01"], "10.20.0.11      STREAM gpu-h01\n", env={"RES_OPTIONS": "timeout:1 attempts:1"}),
         "modinfo": _text(["modinfo", "-F", "version", "nvidia"], DRIVER + "\n"),
         "events": _text(bmc.EVENTS, "   1 | 01/05/2024 | 10:00:00 | Event Logging Disabled #0x10 | Log area reset/cleared | Asserted\n"),
@@ -172,6 +180,7 @@ def files():
         "/etc/hosts": "127.0.0.1 localhost\n10.20.0.11 gpu-h01.example.org gpu-h01 # ours\nfe80::1%eno1 gpu-h01\n",
         "/etc/resolv.conf": "search example.org\nnameserver 10.20.0.2\n",
         services.WTMP: wtmp(("2026-11-01T08:00:00Z", True), ("2026-11-28T20:00:00Z", False), ("2026-11-28T20:05:00Z", True)),
+        fabric_manager_log.LOG: {"type": "file", "size": len(FABRIC_LOG), "mtime": seconds("2026-11-28T20:06:31Z")},
         "/etc/machine-id": {"type": "file", "mtime": seconds("2026-11-01T08:00:10Z")},
         "/sys/fs/pstore": {"dir": []},
         "/var/lib/systemd/pstore": _ABSENT,

@@ -14,13 +14,14 @@ import cambricon_samples
 import config_space
 import demo
 import gmi_samples
+import host_samples
 import hygon_samples
 import metax_samples
 import nvidia_samples
 import thead_samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import iluvatar
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import topology
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import fabric_manager_log, topology
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import collect
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
@@ -146,7 +147,8 @@ def amd(count=2, kfd=None, **tables):
     return part
 
 
-def ascend(count=2, chips=None, share="false", **commands):
+def ascend(count=2, chips=None, share="false", hccn=None, conf=None, parts=None, **commands):
+    """hccn: changes of what hccn_tool says, {"-i 0 -link -g": text}; conf: /etc/hccn.conf; parts: the firmware's, {0: {"nve": "7.5.0.5.220"}}."""
     npus = range(count)
     addresses = ["0000:%02x:00.0" % (0xA1 + n) for n in npus]
     part = Part("ascend", addresses, ("0x19e5", "0xd802", "0x120000"), "drv_pcie", version="25.2.0")
@@ -162,8 +164,13 @@ def ascend(count=2, chips=None, share="false", **commands):
         said["info -t board -i %d" % n] = ascend_samples.board(n)
         said["info -t ecc-enable -i %d" % n] = "\tHBM ECC-Enable Status          : True\n"
         said["info -t board -i %d -c 0" % n] = ascend_samples.chip_board(n, 0, "1A2B3C4%d 5D6E7F80 11223344 55667788 99AABBCC" % n)
+        said["info -t hccs -i %d -c 0" % n] = ascend_samples.hccs()
         said["info -t device-share -i %d" % n] = "\tDevice-share Status            : %s\n\tChip ID                        : 0\n" % share.capitalize()
     part.runs("npu-smi", dict(said, **commands))
+    part.runs("hccn_tool", dict(ascend_samples.ports(npus), **(hccn or {})))
+    versions = {n: dict(dict.fromkeys(("nve", "uefi", "imu", "imp"), "7.5.0.5.220"), **(parts or {}).get(n, {})) for n in npus}
+    part.run(*ascend_samples.PARTS, stdout=ascend_samples.parts(versions))
+    part.files["/etc/hccn.conf"] = ascend_samples.hccn_conf(npus, detect="10.44.6.1") if conf is None else conf
     prefix = "/usr/local/Ascend"
     part.files.update({"/etc/ascend_install.info": "Driver_Install_Path_Param=%s\n" % prefix, prefix + "/cann": {"absent": True}})
     part.files["/var/lib/fleetproof-accelerator"] = {"absent": True}
@@ -176,7 +183,7 @@ def ascend(count=2, chips=None, share="false", **commands):
 
 def ascend_950(install="v26.0.0", table=None):
     """An A5 node. install: version of the vendor's container runtime; table: the rank table of HCCL, a text or an entry; there is none without it."""
-    part = ascend(1)
+    part = ascend(1, conf={"absent": True})
     part.commands = []
     said = {
         "info": ascend_samples.table("950", [{"npu": 0, "hbm": "5239  / 131072", "bus": part.addresses[0].upper()}]),
@@ -296,7 +303,9 @@ def recording(*parts, node="nine"):
         made["natives"].update(part.natives)
         if part.manufacturer == "nvidia":
             made["commands"].append({"argv": ["nv-fabricmanager", "--version"], "stdout": "Fabric Manager version is : %s\n" % part.modules["nvidia"]})
-            made["commands"].append({"argv": ["nvidia-imex", "--version"], "missing": True})
+            made["commands"] += [{"argv": ["nvidia-imex", "--version"], "missing": True}, {"argv": ["dcgmi", "-v"], "missing": True}]
+            made["commands"].append({"argv": fabric_manager_log.TAIL, "stdout": host_samples.FABRIC_LOG})
+            files[fabric_manager_log.LOG] = {"type": "file", "size": len(host_samples.FABRIC_LOG), "mtime": host_samples.seconds("2026-11-28T20:06:31Z")}
         dev |= set(part.dev)
         functions += [*part.addresses, *("%s:01.0" % address[:7] for address in part.addresses)]
         for name, version in part.modules.items():

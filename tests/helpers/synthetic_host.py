@@ -41,7 +41,9 @@ def services(name):
         "versions": {"fabric_manager": DRIVER, "imex": not_applicable("not installed")},
         "names": {"name": name, "hosts_file": ["10.20.1.1"], "dns": ["10.20.1.1"], "servers": 1},
         "reboots": {"boots": boots, "crashes": []},
-        "processes": {"total": 1871, "zombies": 0, "zombie_commands": {}, "stuck": []},
+        "processes": {"total": 1871, "zombies": 0, "zombie_commands": {}, "stuck": [], "daemons": ["nvidia-persiste"]},
+        "fabric_manager_log": {"source": "/var/log/fabricmanager.log", "started": "2026-02-25T06:14:02Z", "events": [], "dropped": 0},
+        "dcgm": not_applicable("not installed"),
     }
 
 
@@ -81,7 +83,7 @@ def hardware():
             "idle_driver": "intel_idle",
             "idle_states": [{"name": "C1", "latency_us": 1, "disabled": False}],
             "vulnerable": [],
-            "package_throttles": 0,
+            "package_throttles": {"0": {"count": 0, "seconds": 0.0}, "1": {"count": 0, "seconds": 0.0}},
         },
         "memory_errors": {"controllers": 2, "corrected": 0, "uncorrected": 0, "seconds": 352000, "places": []},
         "corrupted_kib": 0,

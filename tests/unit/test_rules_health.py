@@ -225,8 +225,9 @@ def test_the_clique_counts_with_its_fabric_and_a_node_without_one_has_none():
     assert [o for _i, o, _l in ask("fabric-clique", node(3, first={"fabric": other}, every={"fabric": DOMAIN}))].count("found") == 1
 
 
-def imex(name, active, **fabric):
+def imex(name, active, running=(), **fabric):
     sections = node(2, name=name, every={"fabric": dict(DOMAIN, **fabric)})
+    sections["services"]["processes"]["daemons"] = running if isinstance(running, dict) else list(running)
     sections["host"]["services"] = {"nvidia-imex": {"load": "loaded", "active": active, "sub": "dead"}, "driver_container": False}
     ((_subject, outcome, level),) = ask("imex-service", sections)
     return outcome, level
@@ -243,6 +244,11 @@ def test_the_memory_exchange_service_is_asked_for_where_a_domain_spans_nodes():
     assert imex("NVIDIA GH200 480GB", "failed", cluster_uuid=UNREAD) == ("unknown", None)
     assert imex("NVIDIA H100 80GB HBM3", "failed") == ("not_applicable", None)
     assert imex("NVIDIA GB300", UNREAD)[0] == "unknown"
+    # a pod of a compute domain runs it, and no unit of the node knows of it
+    for active in ("inactive", "failed", UNREAD):
+        assert imex("NVIDIA GB300", active, running=["nvidia-imex", "nvidia-persiste"]) == ("passed", None)
+    assert imex("NVIDIA GB300", "failed", running=UNREAD) == ("unknown", None)
+    assert imex("NVIDIA GB300", "active", running=UNREAD) == ("passed", None)
 
 
 def test_the_fabric_is_compared_among_nodes_with_its_clique():
@@ -356,7 +362,7 @@ def test_each_value_of_the_catalogue_has_a_source_and_its_kind():
     kinds = {"fabric_manager": {"none", "switches", "node", "trays"}, "imex": {"none", "domain"}}
     numbers = {
         "memory_mib", "links", "link_gb_s", "pcie_generation", "pcie_width", "power_w", "core_mhz", "hbm_mhz", "limit_core_c", "shutdown_core_c",
-        "limit_memory_c", "row_banks", "remapped_rows", "nics",
+        "limit_memory_c", "row_banks", "remapped_rows", "nics", "switches",
     }  # fmt: skip
     for _maker, _pattern, _devices, _sizes, product in products.catalogue():
         for key, value in product.facts.items():

@@ -324,6 +324,10 @@ def _services(node, version, why, **states):
     node.files["/run/nvidia/driver/usr"] = {"absent": True}
     node.run("nv-fabricmanager", "--version", rc=0, stdout="Fabric Manager version is : %s\n" % version)
     node.run("nvidia-imex", "--version", rc=0, stdout="IMEX version is: %s\n" % version)
+    node.run("dcgmi", "-v", missing=True)
+    node.files["/var/log/fabricmanager.log"] = {"absent": True}
+    asked = ("-u", "nvidia-fabricmanager", "-b", "0", "-o", "short-unix", "--no-pager", "-n", "400")
+    node.run("journalctl", *asked, rc=0, stdout="-- No entries --\n")
 
 
 def hgx(name, number, note):

@@ -11,6 +11,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answer
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown, whole
 
+DAEMONS = ("nv-fabricmanage", "nvidia-imex", "nvidia-persiste", "nv-hostengine")  # as the kernel cuts them
 PROCESSES = ["ps", "-e", "-o", "pid=,stat=,comm="]
 WTMP = "/var/log/wtmp"
 _SECONDS = 5
@@ -28,14 +29,14 @@ def units(host):
     return systemd_units.read(host)
 
 
-def versions(host):
+def daemons(host):
     module = host.exists("/sys/module/nvidia")
     if not module.ok or not module.value:
-        nothing = not_applicable("NVIDIA's driver is not loaded") if module.ok else unknown(module.reason)
-        return dict.fromkeys(("fabric_manager", "imex"), nothing)
+        no = not_applicable("NVIDIA's driver is not loaded") if module.ok else unknown(module.reason)
+        return {"versions": dict.fromkeys(("fabric_manager", "imex"), no), "fabric_manager_log": no, "dcgm": no}
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import nvidia_daemons  # only where its driver is
 
-    return nvidia_daemons.versions(host)
+    return nvidia_daemons.read(host)
 
 
 def names(host):
@@ -45,19 +46,21 @@ def names(host):
     resolver, hosts = host.read_text("/etc/resolv.conf", 65536), host.read_text("/etc/hosts", 1 << 20)
     found = {"name": name or unknown(uname.reason), "hosts_file": unknown(hosts.reason), "dns": unknown("the node's name is not known")}
     rows = [line.split("#")[0].split() for line in hosts.value.splitlines()] if hosts.ok else []
+    read = resolver.ok or resolver.status == ABSENT
     if name and hosts.ok:
         found["hosts_file"] = sorted({row[0] for row in rows if name.lower() in [word.lower() for word in row[1:]]})[:_KEPT]
     servers = [row[1] for row in map(str.split, (resolver.value or "").splitlines()) if len(row) > 1 and row[0] == "nameserver"]
-    found["servers"] = len(servers) if resolver.ok or resolver.status == ABSENT else unknown(resolver.reason)
+    found["servers"] = len(servers) if read else unknown(resolver.reason)
     if name and not servers:
-        found["dns"] = not_applicable("no name server") if resolver.ok or resolver.status == ABSENT else unknown(resolver.reason)
+        found["dns"] = not_applicable("no name server") if read else unknown(resolver.reason)
     elif name and not re.match(r"[\w.-]+\Z", name):
         found["dns"] = unknown("no host name: %r" % name[:60])
     elif name:
         command = host.run(["getent", "-s", "dns", "ahosts", name], timeout=_SECONDS, env={"RES_OPTIONS": "timeout:1 attempts:1"})
-        if command.ok and command.rc in (0, 2) and command.seconds < 1:
+        said = command.ok and command.rc in (0, 2)
+        if said and command.seconds < 1:
             found["dns"] = sorted({row[0] for row in map(str.split, command.stdout.splitlines()) if row})[:_KEPT]
-        elif (command.ok and command.rc in (0, 2)) or command.status == TIMEOUT:
+        elif said or command.status == TIMEOUT:
             found["dns"] = unknown("the name servers did not answer in time")
         else:
             found["dns"] = unknown(command.reason)
@@ -97,7 +100,7 @@ def processes(host):
     rows = [row for row in rows if len(row) == 3 and whole(row[0]) is not None]
     if not command.succeeded or not rows:
         reason = unknown(command.reason if not command.succeeded else "ps: not understood")
-        return {"total": reason, "zombies": reason, "zombie_commands": reason, "stuck": reason}, {}
+        return dict.fromkeys(("total", "zombies", "zombie_commands", "stuck", "daemons"), reason), {}
     zombies = [row[2].replace(" <defunct>", "")[:40] for row in rows if row[1].startswith("Z")]
     held = [(row[0], row[2][:40]) for row in rows if row[1].startswith("D")][:_KEPT]
     waiting = {}
@@ -106,9 +109,10 @@ def processes(host):
 
         waiting = stuck_processes.first(host, held)
     counted = {name: zombies.count(name) for name in sorted(set(zombies))[:_KEPT]}
-    return {"total": len(rows), "zombies": len(zombies), "zombie_commands": counted, "stuck": []}, waiting
+    running = sorted({row[2] for row in rows if row[2] in DAEMONS and row[1][0] not in "ZX"})
+    return {"total": len(rows), "zombies": len(zombies), "zombie_commands": counted, "stuck": [], "daemons": running}, waiting
 
 
 def collect(host):
     shown, failed = units(host)
-    return {"units": shown, "failed": failed, "versions": versions(host), "names": names(host), "reboots": reboots(host)}
+    return dict(daemons(host), units=shown, failed=failed, names=names(host), reboots=reboots(host))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import nvidia_daemons, products
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import FOREIGN
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
@@ -277,6 +277,9 @@ def fabric_manager(view, p):
     switches = _switches(view)
     if not switches:
         return not_applicable("no NVSwitch that this node would run")
+    seen = nvidia_daemons.running(view, "nv-fabricmanage")
+    if seen:
+        return PASSED  # as a unit or in a container
     services = view.section("host").facts("services")
     state = services.facts("nvidia-fabricmanager")
     active = state.word("active")
@@ -286,6 +289,8 @@ def fabric_manager(view, p):
         return unknown("the fabric manager is being started")
     if services.flag("driver_container"):
         return unknown("the driver is in a container, and its fabric manager is no unit of this node")
+    if seen is None:
+        return unknown("no unit of the fabric manager is active, and whether a container runs it is not known")
     load, sub = state.maybe("word", "load"), state.maybe("word", "sub")
     told = "not installed" if load == "not_found" else "masked" if load == "masked" else active if sub in (None, active) else "%s (%s)" % (active, sub)
     return found(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products, told
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import nvidia_daemons, products, told
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -14,6 +14,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     found,
     not_applicable,
     rule,
+    unknown,
 )
 
 _DEVICES = ("accelerators",)
@@ -237,10 +238,15 @@ def imex_service(view, p):
         if reason is not None and reason.outcome == "unknown":
             raise reason
         return not_applicable("no device is in a memory domain of several nodes")
+    seen = nvidia_daemons.running(view, "nvidia-imex")
+    if seen:
+        return PASSED  # as a unit or in a container, as of a compute domain
     service = view.section("host").facts("services", "nvidia-imex")
     active = service.word("active")
     if active in ("active", "reloading", "activating"):
         return PASSED
+    if seen is None:
+        return unknown("no unit of nvidia-imex is active, and whether a container runs it is not known")
     state = "not installed" if service.maybe("word", "load") == "not_found" else active
     # Operators start it in pods when a job spans nodes; a service that failed was meant to run here.
     level = "warn" if active == "failed" else None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import yaml
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.host import CLOCKS
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.nvidia_daemons import running
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -17,6 +18,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     expectation,
     found,
     not_applicable,
+    passed,
     rule,
     unknown,
 )
@@ -30,6 +32,7 @@ _EXPECTED = ("containerd", "docker", "crio", "kubelet", "k3s", "k3s-agent", "rke
 _ENGINES = ("containerd", "docker", "crio", "cri-docker")
 # Units of which another rule says that they are down, and what that means.
 _JUDGED = {"nvidia-fabricmanager": "fabric-manager", "nvidia-imex": "imex-service", **dict.fromkeys(_ENGINES, "runtime-serves-kubelet")}
+_PROCESSES = {"nvidia-dcgm": "nv-hostengine"}
 _LOOPBACK = ("127.", "::1")
 _LINK_LOCAL = ("fe80:", "169.254.")
 
@@ -39,9 +42,14 @@ def _services(view):
 
 
 @lru_cache(maxsize=1)
+def _table():
+    return yaml.safe_load(DATA.read_bytes())
+
+
+@lru_cache(maxsize=1)
 def expected():
     """Units that are missed when they are enabled and do not run."""
-    return (*_EXPECTED, *(entry["unit"] for entry in yaml.safe_load(DATA.read_bytes())["daemons"]))
+    return (*_EXPECTED, *(entry["unit"] for entry in _table()["daemons"]))
 
 
 @rule(
@@ -82,6 +90,9 @@ def service_down(view, p):
     units = _services(view).facts("units")
     down = []
     for name in expected():
+        # A container may run it in place of the unit.
+        if name in _PROCESSES and running(view, _PROCESSES[name]):
+            continue
         # Only what starts with the node is missed: one that is disabled, masked or started by another is down on purpose.
         if name in units.data and units.maybe("text", name, "enabled") == "enabled" and units.maybe("text", name, "active") in ("inactive", "failed"):
             down.append(name)
@@ -236,3 +247,33 @@ def zombies(view, p):
     if count > p.most:
         return found("%d processes have ended and nobody waits for them" % count, count, p.expected("most"))
     return PASSED
+
+
+@rule(
+    id="vendor-daemons",
+    layer=1,
+    level="fail",
+    title="Daemons run that the accelerators need",
+    reads=("services", "pci"),
+    scope="node",
+    remedy="Install and start it (systemctl enable --now UNIT); its devices do not work without it.",
+    follows=("service-failed",),
+)
+def vendor_daemons(view, p):
+    data, told = _table(), []
+    for maker in sorted(view.pci()):
+        subject = ("manufacturer", maker)
+        needed = [entry["unit"] for entry in data["daemons"] if entry["manufacturer"] == maker and entry["needed"]]
+        without = next((entry["why"] for entry in data["no_daemon"] if entry["manufacturer"] == maker), None)
+        if not needed:
+            told.append(not_applicable("%s: %s" % (maker, without), subject) if without else unknown("%s: no document tells of its daemons" % maker, subject))
+            continue
+        units = _services(view).facts("units")
+        down = [unit for unit in needed if units.maybe("text", unit, "active") not in ("active", "activating", "reloading")]
+        if down:
+            text = "%s needs %s, and it does not run" % (maker, ", ".join(down))
+            failed = ("service-failed",) if any(units.maybe("text", unit, "active") == "failed" for unit in down) else ()
+            told.append(found(text, ", ".join(down), expectation("active", origin="vendor document: data/host_settings.yml"), None, subject, caused_by=failed))
+        else:
+            told.append(passed(subject))
+    return told or not_applicable("no accelerator on PCI")
