@@ -27,6 +27,7 @@ def a2_commands(npus=range(8), **changes):
         commands["info -t ecc -i %d" % n] = samples.ecc([(0, {})], npu=n, kinds=("HBM",), waiting=0)
         commands["info -t board -i %d" % n] = samples.board(n)
         commands["info -t ecc-enable -i %d" % n] = "\tHBM ECC-Enable Status          : True\n"
+        commands["info -t hccs -i %d -c 0" % n] = samples.hccs()
         commands["info -t board -i %d -c 0" % n] = samples.chip_board(n, 0, "1A2B3C4%d 5D6E7F80 11223344 55667788 99AABBCC" % n)
     commands.update(changes)
     return commands
@@ -47,7 +48,7 @@ def test_a_good_a2_node():
     assert [device["identity"][key]["value"] for key in ("serial", "pci", "slot")] == ["02100A0005", "0000:38:00.0", "5"]
     assert (device["memory_mib"], device["memory_used_mib"], device["numa_node"], device["processes"]) == (65536, 3412, 3, 0)
     assert (device["health"]["state"], device["temperature_c"]["core"], device["power_w"]["draw"]) == ("ok", 41, 91.5)
-    assert device["links"] == {"kind": "hccs", "total": 7, "up": 7, "down": []}
+    assert device["links"] == {"kind": "hccs", "total": 7, "up": 7, "down": [], "speed_gb_s": 28.0, "errors": {"error": 0, "retry": 0}}
     assert device["firmware"] == {"npu": "7.5.0.5.220", "package": "7.5.0.5.220"}
     assert (device["ecc"]["mode"], is_not_applicable(device["power_w"]["limit"])) == ("enabled", True)
     assert (device["ecc"]["uncorrected_volatile"], device["retired_pages"]) == (0, {"corrected": 0, "uncorrected": 0, "pending": False})
@@ -81,7 +82,7 @@ def test_a3_is_one_package_with_two_dies():
     assert (die["kind"], die["parent"], die["power_w"]) == ("die", "ascend:0", {"not_applicable": "told for the package"})
     assert (package["kind"], package["memory_mib"], package["power_w"]["draw"], package["temperature_c"]["core"]) == ("package", 131072, 171.2, 41)
     assert (package["ecc"]["uncorrected_volatile"], found["ascend:0.0"]["ecc"]["uncorrected_volatile"], die["ecc"]["uncorrected_volatile"]) == (2, 0, 2)
-    assert (package["links"]["up"], die["links"], die["extra"]["topology"]) == (6, {"kind": "hccs", "total": 3, "up": 3, "down": []}, {"HCCS_SW": 2, "SIO": 1})
+    assert (package["links"]["up"], die["links"]["up"], die["extra"]["topology"]) == (6, 3, {"HCCS_SW": 2, "SIO": 1})
     assert (package["processes"], die["processes"], found["ascend:1"]["processes"]) == (1, 1, 0)
     assert (die["device_nodes"], package["device_nodes"]) == (["/dev/davinci1"], ["/dev/davinci0", "/dev/davinci1"])
     assert (die["extra"]["family"], die["extra"]["phy_id"], package["extra"]["hbm_nominal_mib"]) == ("910C", 1, 131072)
