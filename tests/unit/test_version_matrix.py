@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import pytest
 import synthetic
+import yaml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import cohorts
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import compatibility, engine, matrix, policy, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import compatibility, engine, matrix, policy, profiles, versions
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import Device, NodeView
 
 DRIVER = "accelerators.nvidia.driver.version"
 
@@ -186,9 +187,9 @@ def test_without_an_accelerator_it_does_not_arise():
 
 
 class Group:
-    def __init__(self, manufacturer, driver, runtime, model="", flavor=""):
+    def __init__(self, manufacturer, driver, runtime, model="", flavor="", mig=False):
         self.manufacturer, self.told = manufacturer, {("driver", "version"): driver, ("driver", "runtime_version"): runtime, ("driver", "flavor"): flavor}
-        self.packages = [type("Device", (), {"name": model})()]
+        self.packages = [Device({"name": model, "kind": "package", "partition": {"mode": "mig", "enabled": mig}}, self)]
         self.view = NodeView("n1", {}, policy.parse({}))
 
     def text(self, *path):
@@ -214,6 +215,21 @@ class Group:
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "proprietary"), {"good", "bad"}),
         (Group("nvidia", "570.86.15", "12.8", "Tesla V100-SXM2-16GB", "open"), {"good", "bad"}),
         (Group("nvidia", "570.86.15", "12.8", "NVIDIA H100 80GB HBM3", "open"), {"good"}),
+        (Group("nvidia", "580.95.05", "13.0", "Tesla V100-SXM2-16GB", "proprietary"), {"good"}),
+        (Group("nvidia", "590.48.01", "13.1", "Tesla V100-SXM2-16GB", "proprietary"), {"good", "bad"}),
+        (Group("nvidia", "565.57.01", "12.7", "NVIDIA B200", "open"), {"good", "bad"}),
+        (Group("nvidia", "520.61.05", "11.7", "NVIDIA L40S", "open"), {"good", "bad"}),
+        (Group("nvidia", "525.85.12", "12.0", "NVIDIA L40S", "open"), {"good"}),
+        (Group("nvidia", "550.90.07", "12.4", "NVIDIA H200", "open", mig=True), {"good"}),
+        (Group("nvidia", "550.54.14", "12.4", "NVIDIA H200", "open", mig=True), {"good", "bad"}),
+        (Group("nvidia", "550.54.14", "12.4", "NVIDIA H200", "open"), {"good"}),
+        (Group("nvidia", "535.129.03", "12.2", "NVIDIA H20", "open", mig=True), {"good", "bad"}),
+        (Group("nvidia", "570.124.06", "12.8", "NVIDIA GB200", "open", mig=True), {"good", "bad"}),
+        (Group("neuron", "2.24.13.0", not_applicable("x"), "Inferentia"), {"good"}),
+        (Group("neuron", "2.31.1.0", not_applicable("x"), "Inferentia"), {"bad"}),
+        (Group("neuron", "2.31.1.0", not_applicable("x"), "Inferentia2"), set()),
+        (Group("ascend", "25.2.0", "8.5.0.alpha001", "910B3"), {"good"}),
+        (Group("ascend", "25.5.0", "8.5.0.alpha001", "910B3"), {"good", "unknown"}),
         (Group("ascend", "25.2.0", "8.5.0", "910B3"), {"good"}),
         (Group("ascend", "24.1.0", "8.5.0", "910B3"), {"unknown", "good"}),
         (Group("ascend", "23.0.5", "8.0.0", "910B3"), {"bad", "unknown"}),
@@ -238,11 +254,11 @@ def test_lines(group, verdicts):
     assert {compatibility.judge(line, group)[0] for line in compatibility.of(group.manufacturer)} - {"skip"} == verdicts
 
 
-def beside(manufacturer, driver, runtime, **sections):
-    """Verdicts of the lines that ask for facts beside the accelerators."""
-    group = Group(manufacturer, driver, runtime)
+def beside(manufacturer, driver, runtime, fact, level=None, model="", **sections):
+    """Verdicts of the lines that ask for a fact beside the accelerators; level: of those of one level alone."""
+    group = Group(manufacturer, driver, runtime, model)
     group.view = NodeView("n1", synthetic.envelopes(dict(synthetic.healthy(), **sections)), policy.parse({}))
-    asked_for = [line for line in compatibility.of(manufacturer) if set(compatibility.BESIDE) & {*line["when"], *line["needs"]}]
+    asked_for = [line for line in compatibility.of(manufacturer) if fact in {*line["when"], *line["needs"]} and line.get("level") == level]
     return {compatibility.judge(line, group)[0] for line in asked_for} - {"skip"}
 
 
@@ -252,12 +268,54 @@ def beside(manufacturer, driver, runtime, **sections):
 )
 def test_the_toolkit_on_the_disk(cuda, good, bad):
     software = {"runtimes": {"cuda": cuda}, "toolkits": {"nvidia": not_applicable("not installed")}}
-    assert beside("nvidia", good, "13.0", software=software) == {"good"}
+    assert beside("nvidia", good, "13.0", "cuda_on_disk", software=software) == {"good"}
     # the forward compatibility package may serve it: not ruled out, yet not known to do
-    assert beside("nvidia", bad, "13.0", software=software) == {"unknown"}
-    assert beside("nvidia", bad, "13.0", software=dict(software, runtimes={"cuda": not_applicable("not installed")})) == set()
-    assert beside("nvidia", good, "13.0", software=dict(software, runtimes={"cuda": unknown("EIO")})) == {"unknown"}
-    assert beside("nvidia", bad, "13.0") == set()
+    assert beside("nvidia", bad, "13.0", "cuda_on_disk", software=software) == {"unknown"}
+    assert beside("nvidia", bad, "13.0", "cuda_on_disk", software=dict(software, runtimes={"cuda": not_applicable("not installed")})) == set()
+    assert beside("nvidia", good, "13.0", "cuda_on_disk", software=dict(software, runtimes={"cuda": unknown("EIO")})) == {"unknown"}
+    assert beside("nvidia", bad, "13.0", "cuda_on_disk") == set()
+
+
+@pytest.mark.parametrize(
+    ("cuda", "good", "older"),
+    [("12.4.1", "550.54.14", "550.54.13"), ("12.9.1", "575.51.03", "570.133.20"), ("13.1.0", "590.44.01", "580.95.05"), ("13.2.1", "595.45.04", "590.48.01")],
+)
+def test_a_toolkit_that_is_newer_than_the_driver_is_told_and_no_more(sections, cuda, good, older):
+    """It runs by minor version compatibility; what it compiles when it starts does not."""
+    software = {"runtimes": {"cuda": cuda}, "toolkits": {"nvidia": not_applicable("not installed")}}
+    assert beside("nvidia", good, "13.0", "cuda_on_disk", "info", software=software) == {"good"}
+    assert beside("nvidia", older, "13.0", "cuda_on_disk", "info", software=software) == {"bad"}
+    assert beside("nvidia", good, "13.0", "cuda_on_disk", "info", software=dict(software, runtimes={"cuda": "12.7.1"})) == set()
+
+
+def test_a_toolkit_that_makes_no_code_for_the_part():
+    software = {"runtimes": {"cuda": "13.0.1"}, "toolkits": {"nvidia": not_applicable("not installed")}}
+    assert beside("nvidia", "580.95.05", "13.0", "cuda_on_disk", "warn", "Tesla V100-SXM2-16GB", software=software) == {"bad"}
+    assert beside("nvidia", "580.95.05", "13.0", "cuda_on_disk", "warn", "NVIDIA A100-SXM4-80GB", software=software) == set()
+    older = dict(software, runtimes={"cuda": "12.9.1"})
+    assert beside("nvidia", "580.95.05", "13.0", "cuda_on_disk", "warn", "Tesla V100-SXM2-16GB", software=older) == {"good"}
+
+
+@pytest.mark.parametrize(
+    ("toolkit", "driver", "verdicts"),
+    [
+        ("1.17.8", "580.95.05", {"good"}),
+        ("1.18.0", "418.40.04", {"good", "bad"}),
+        ("1.16.1", "580.95.05", {"good", "bad"}),
+        (not_applicable("not installed"), "580.95.05", set()),
+        (unknown("EIO"), "580.95.05", {"unknown"}),
+    ],
+)
+def test_the_container_toolkit_and_what_is_known_against_it(toolkit, driver, verdicts):
+    software = {"runtimes": {"cuda": not_applicable("not installed")}, "toolkits": {"nvidia": toolkit}}
+    assert beside("nvidia", driver, "13.0", "container_toolkit", software=software) == verdicts
+
+
+def test_what_is_wrong_says_why(sections):
+    sections["software"] = {"runtimes": {"cuda": not_applicable("no")}, "toolkits": {"nvidia": "1.16.1"}}
+    ((outcome, level, text),) = compatible(sections, version="580.95.05", runtime_version="13.0")
+    assert (outcome, level) == ("found", None)
+    assert text.startswith("container_toolkit 1.16.1, and container_toolkit >=1.17.8 is needed: a container can take over the host")
 
 
 @pytest.mark.parametrize(
@@ -273,7 +331,7 @@ def test_the_toolkit_on_the_disk(cuda, good, bad):
 def test_the_container_toolkit_of_an_engine_with_cdi(toolkit, cdi, verdicts):
     software = {"runtimes": {"cuda": not_applicable("not installed")}, "toolkits": {"nvidia": toolkit}}
     engines = {"engines": [{"id": "containerd", "cdi": {"enabled": cdi}}]}
-    assert beside("nvidia", "580.95.05", "13.0", software=software, container_runtime=engines) == verdicts
+    assert beside("nvidia", "580.95.05", "13.0", "cdi", "info", software=software, container_runtime=engines) == verdicts
 
 
 @pytest.mark.parametrize(
@@ -289,9 +347,95 @@ def test_the_container_toolkit_of_an_engine_with_cdi(toolkit, cdi, verdicts):
 )
 def test_operating_systems_of_rocm(runtime, good, other):
     def of(ident, version):
-        return beside("amd", "6.8.5", runtime, host=dict(synthetic.healthy()["host"], os={"id": ident, "version": version}))
+        return beside("amd", "6.8.5", runtime, "os", host=dict(synthetic.healthy()["host"], os={"id": ident, "version": version}))
 
     assert of(*good) == {"good"} and of(*other) == {"unknown"} and of("ubuntu", unknown("EIO")) == {"unknown"}
+
+
+def gaudi(driver, ident, version, kernel):
+    """The outcome of a node with Gaudi cards: their driver is of the release, and no file tells a runtime."""
+    sections = synthetic.healthy()
+    group = dict(sections.pop("accelerators.nvidia"), manufacturer="gaudi")
+    group["driver"] = dict(group["driver"], version=driver, runtime_version=not_applicable("no file tells it"))
+    sections["accelerators.gaudi"] = group
+    sections["host"] = dict(sections["host"], os={"id": ident, "version": version}, kernel=dict(sections["host"]["kernel"], release=kernel))
+    return {outcome.outcome for subject, outcome in asked("version-compatibility", sections) if subject == ("manufacturer", "gaudi")}
+
+
+@pytest.mark.parametrize(
+    ("driver", "ident", "version", "kernel", "outcome"),
+    [
+        ("1.22.1-6c53fe1", "ubuntu", "22.04", "5.15.0-151-generic", "passed"),
+        ("1.22.1-6c53fe1", "ubuntu", "22.04", "5.4.0-42-generic", "unknown"),
+        ("1.23.0", "ubuntu", "24.04", "6.11.0-29-generic", "unknown"),
+        ("1.23.0", "sles", "15.5", "5.14.21", "unknown"),
+        ("1.16.0", "rhel", "9.2", "5.14.0", "passed"),
+        ("1.21.0", "ubuntu", "22.04", "5.15.0-151-generic", "unknown"),
+        (unknown("timeout"), "ubuntu", "22.04", "5.15.0-151-generic", "unknown"),
+        ("1.22.1", "ubuntu", unknown("EIO"), "5.15.0-151-generic", "unknown"),
+    ],
+)
+def test_driver_system_and_kernel_of_a_maker_without_a_runtime(driver, ident, version, kernel, outcome):
+    assert gaudi(driver, ident, version, kernel) == {outcome}
+
+
+def test_systems_of_a_branch_of_nvidias_driver():
+    def of(ident, version):
+        return beside("nvidia", "610.43.02", "13.3", "os", host=dict(synthetic.healthy()["host"], os={"id": ident, "version": version}))
+
+    assert of("ubuntu", "26.04") == of("rhel", "9.6") == {"good"}
+    assert of("ol", "9.6") == of("ubuntu", "20.04") == of("rhel", unknown("EIO")) == {"unknown"}
+
+
+# -- how long a driver is maintained -------------------------------------------------------------------------------------
+
+
+def maintained(version, at="2026-11-29T17:00:00Z", manufacturer="nvidia"):
+    sections = synthetic.healthy()
+    group = dict(sections.pop("accelerators.nvidia"), manufacturer=manufacturer, timestamp=at)
+    group["driver"] = dict(group["driver"], version=version)
+    sections["accelerators." + manufacturer] = group
+    return [
+        (outcome.outcome, outcome.summary or outcome.reason) for _subject, outcome in asked("driver-maintained", sections) if "not read" not in outcome.reason
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "at", "outcome"),
+    [
+        ("580.95.05", "2026-11-29T17:00:00Z", "passed"),
+        ("535.183.01", "2026-11-29T17:00:00Z", "found"),
+        ("535.183.01", "2026-06-30T23:59:59Z", "passed"),
+        ("565.57.01", "2026-11-29T17:00:00Z", "found"),
+        ("615.10.01", "2026-11-29T17:00:00Z", "unknown"),
+        ("garbage", "2026-11-29T17:00:00Z", "unknown"),
+        (unknown("timeout"), "2026-11-29T17:00:00Z", "unknown"),
+        ("580.95.05", "yesterday", "unknown"),
+    ],
+)
+def test_a_branch_and_the_month_in_which_it_ends(version, at, outcome):
+    assert [told for told, _text in maintained(version, at)] == [outcome]
+
+
+def test_a_branch_that_ended_names_those_that_have_not():
+    assert maintained("570.133.20") == [("found", "Driver branch 570 (production) was maintained until 2026-02")]
+    assert maintained("3.0.11", manufacturer="metax")[0][0] == "not_applicable"
+
+
+def test_every_branch_is_of_one_line():
+    for maker, lines_of in yaml.safe_load(versions.BRANCHES.read_bytes()).items():
+        told = [branch for line in lines_of for branch in line["branches"]]
+        assert len(told) == len(set(told)) == len(versions.branches()[maker])
+
+
+def test_a_tpm_and_measured_boot_can_be_pinned():
+    sections = dict(synthetic.healthy(), hardware={"tpm": {"version": 2, "measured_boot": True}})
+    pins = {"tpm": {"select": "hardware.tpm.version", "exact": 2}, "boot": {"select": "hardware.tpm.measured_boot", "exact": True}}
+    assert {name: told[0] for name, told in lines(sections, **pins).items()} == {"tpm": "passed", "boot": "passed"}
+    sections["hardware"]["tpm"] = dict(sections["hardware"]["tpm"], measured_boot=False)
+    assert lines(sections, **pins)["boot"][:2] == ("found", None)
+    sections["hardware"]["tpm"] = not_applicable("no TPM")
+    assert {told[0] for told in lines(sections, **pins).values()} == {"unknown"}
 
 
 def test_what_speaks_of_no_pair_makes_no_combination_known(sections):

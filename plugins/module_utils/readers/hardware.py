@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, is_known, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, not_applicable, unknown
 
 CPU = "/sys/devices/system/cpu"
 EDAC = "/sys/devices/system/edac/mc"
@@ -43,19 +43,25 @@ def modules(host):
 
 
 def _idle(host):
-    found = []
     listing = host.listdir(CPU + "/cpu0/cpuidle")
     if not listing.ok:
         return not_applicable("no idle states") if listing.status == ABSENT else unknown(listing.reason)
-    for name in sorted((n for n in listing.value if re.match(r"state\d+\Z", n)), key=lambda n: int(n[5:])):
-        base = "%s/cpu0/cpuidle/%s/" % (CPU, name)
-        latency, off = fact(host, base + "latency", integer), fact(host, base + "disable", lambda text: text != "0")
-        found.append({"name": fact(host, base + "name"), "latency_us": latency, "disabled": off})
-    return found
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu_idle  # only where a processor idles
+
+    return cpu_idle.read(host, listing.value)
+
+
+def _throttles(host):
+    first = host.read_line(CPU + "/cpu0/thermal_throttle/package_throttle_count")
+    if not first.ok:
+        return not_applicable("not counted on this processor") if first.status == ABSENT else unknown(first.reason)
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu_throttles  # only where they are counted
+
+    return cpu_throttles.read(host)
 
 
 def processors(host):
-    """{governors: {name: number}, driver, boost, preference, idle_states, vulnerable: [name], throttled}."""
+    """{governors: {name: number}, driver, boost, preference, idle_states, vulnerable: [name], package_throttles}."""
     listing = host.listdir(CPU + "/cpufreq")
     policies = sorted(n for n in listing.value if n.startswith("policy")) if listing.ok else []
     names = ("governors", "driver", "preference", "boost")
@@ -75,7 +81,7 @@ def processors(host):
         facts["vulnerable"] = [name for name, answer in told.items() if answer.ok and answer.value.startswith("Vulnerable")]
     else:
         facts["vulnerable"] = not_applicable("kernel without mitigations") if names.status == ABSENT else unknown(names.reason)
-    facts["package_throttles"] = fact(host, CPU + "/cpu0/thermal_throttle/package_throttle_count", integer, "not counted on this processor")
+    facts["package_throttles"] = _throttles(host)
     return facts
 
 
@@ -95,33 +101,16 @@ def corrupted(host):
 
 
 def memory_errors(host):
-    """{controllers, corrected, uncorrected, seconds, places: [{place, corrected, uncorrected}]} since the driver was loaded; places: those with errors."""
+    """As edac_places.py tells it; unknown where no controller does."""
     listing = host.listdir(EDAC)
     if not listing.ok and listing.status != ABSENT:
         return unknown(listing.reason)
     names = sorted(n for n in listing.value or () if re.match(r"mc\d+\Z", n))
     if not names:
         return unknown("no memory controller in %s: its driver is not loaded, or the firmware keeps the counters" % EDAC)
-    total, places, seconds = [0, 0], [], []
-    for name in names:
-        base = "%s/%s/" % (EDAC, name)
-        counts = [fact(host, base + word, integer) for word in ("ce_count", "ue_count")]
-        if not all(map(is_known, counts)):
-            return next(c for c in counts if not is_known(c))
-        seconds.append(fact(host, base + "seconds_since_reset", integer))
-        total = [a + b for a, b in zip(total, counts)]
-        if any(counts):
-            from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import edac_places  # only where there are errors
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import edac_places  # only where there are controllers
 
-            places += edac_places.read(host, base, name, counts)
-    known = [s for s in seconds if is_known(s)]
-    return {
-        "controllers": len(names),
-        "corrected": total[0],
-        "uncorrected": total[1],
-        "seconds": max(known) if known else seconds[0],
-        "places": places[:64],
-    }
+    return edac_places.totals(host, names)
 
 
 def tpm(host):

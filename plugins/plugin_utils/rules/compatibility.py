@@ -15,21 +15,29 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 
 DATA = Path(__file__).parent.parent / "data" / "compatibility.yml"
 FACTS = {"driver": ("driver", "version"), "runtime": ("driver", "runtime_version"), "flavor": ("driver", "flavor")}
-WORDS = ("flavor", "os", "cdi")  # facts that are one of some words, no versions
-BESIDE = {"os": "host", "cuda_on_disk": "software", "container_toolkit": "software", "cdi": "container_runtime"}  # facts of other sections of the report
+WORDS = ("flavor", "os", "cdi", "mig")  # facts that are one of some words, no versions
+# Facts of other sections of the report.
+BESIDE = {"os": "host", "kernel": "host", "cuda_on_disk": "software", "container_toolkit": "software", "cdi": "container_runtime"}
 _COVERS = {"driver", "runtime"}  # what a line must speak of to make a combination a known one
+_COVERS_BESIDE = {"driver", "os"}  # the same, of makers whose documents know no runtime besides the driver's own release
 
 
 @lru_cache(maxsize=1)
 def _tables():
-    return {maker: tuple(_line(line) for line in lines) for maker, lines in yaml.safe_load(DATA.read_text(encoding="utf-8")).items()}
+    return {maker: _lines(lines) for maker, lines in yaml.safe_load(DATA.read_text(encoding="utf-8")).items()}
 
 
-def _line(line):
+def _lines(lines):
+    of_runtime = any("runtime" in {*line["when"], *line["needs"]} for line in lines)
+    return tuple(_line(line, _COVERS if of_runtime else _COVERS_BESIDE) for line in lines)
+
+
+def _line(line, covers):
     told = dict(line, needs_text=", ".join("%s %s" % (fact, " or ".join(ranges)) for fact, ranges in line["needs"].items()))
+    told["why"] = ": %s" % line["why"] if "why" in line else ""
     for part in ("when", "needs"):
         told[part] = {fact: _compiled(fact, value) for fact, value in line[part].items()}
-    told["covers"] = {*line["when"], *line["needs"]} >= _COVERS
+    told["covers"] = {*line["when"], *line["needs"]} >= covers
     return told
 
 
@@ -58,11 +66,15 @@ def _fact(group, fact):
     """The text of a fact. NoAnswer: not_applicable where it does not arise, or where its section was not asked for."""
     if fact in FACTS:
         return group.text(*FACTS[fact])
+    if fact == "mig":
+        return _mig(group)
     if BESIDE[fact] not in group.view.sections:
         raise NoAnswer("not_applicable", "not asked for")
     section = group.view.section(BESIDE[fact])
     if fact == "os":
         return "%s %s" % (section.text("os", "id"), section.text("os", "version"))
+    if fact == "kernel":
+        return section.text("kernel", "release")
     if fact == "cuda_on_disk":
         return section.text("runtimes", "cuda")
     if fact == "container_toolkit":
@@ -70,6 +82,12 @@ def _fact(group, fact):
     if any(engine.maybe("flag", "cdi", "enabled") is True for engine in section.objects("engines")):
         return "enabled"
     raise NoAnswer("not_applicable", "no engine reads CDI specifications")
+
+
+def _mig(group):
+    """Whether a device is divided: on or off."""
+    divided = [device.maybe("flag", "partition", "enabled") for device in group.packages if device.maybe("word", "partition", "mode") == "mig"]
+    return "on" if True in divided else "off"
 
 
 def judge(line, group):
@@ -87,12 +105,12 @@ def judge(line, group):
                 if fact in BESIDE and no.outcome == "not_applicable":
                     return "skip", ""
                 return "unknown", "%s: %s: %s" % (group.manufacturer, fact, no.reason)
-            seen.append("%s %s" % (fact, version))
+            seen = [*seen, "%s %s" % (fact, version)] if part == "when" or fact not in line["when"] else seen
             if _listed(version.lower(), ranges) if fact in WORDS else _within(version, ranges):
                 continue
             if part == "when":
                 return "skip", ""
-            told = "%s, and %s is needed" % (" with ".join(reversed(seen)), line["needs_text"])
+            told = "%s, and %s is needed%s" % (" with ".join(reversed(seen)), line["needs_text"], line["why"])
             if line["outside"] == "bad":
                 return "bad", told
             return "unknown", "%s: %s: not among what was tested (%s)" % (group.manufacturer, " with ".join(reversed(seen)), line["source"])

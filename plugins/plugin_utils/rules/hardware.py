@@ -14,6 +14,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     not_applicable,
     passed,
     rule,
+    unknown,
 )
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
@@ -254,6 +255,38 @@ def cpu_governor(view, p):
         return PASSED
     origin = "vendor document: Linux Documentation/admin-guide/pm/cpufreq.rst"
     return found("Processors are governed by %s" % ", ".join(governors), ", ".join(governors), expectation("performance", origin=origin))
+
+
+@rule(
+    id="cpu-throttled",
+    layer=1,
+    level="warn",
+    title="Heat does not slow the processors down",
+    reads=("hardware", "host"),
+    scope="node",
+    remedy="See to fans, dust, heat sinks and the air of the rack; the kernel log and the BMC's sensors tell when and where.",
+    follows=("kernel-thermal", "bmc-sensors", "bmc-events"),
+    parameters={
+        "most_percent": Parameter("number", 0.1, "% of the time since the start", "our choice: a cooled server never throttles; 0.1 % is 86 s a day"),
+        "most_per_day": Parameter("number", 10, "times a day", "our choice, for kernels that do not tell how long it took"),
+    },
+)
+def cpu_throttled(view, p):
+    packages = _hardware(view).facts("processors", "package_throttles")
+    uptime = max(view.section("host").number("uptime_seconds"), 1)
+    counted = {name: packages.number(name, "count") for name in packages.data}
+    hot = {name: count for name, count in counted.items() if count > 0}
+    if not hot:
+        return PASSED if counted else unknown("no package tells how often it was slowed down")
+    times = [packages.maybe("number", name, "seconds") for name in hot]
+    if None not in times:
+        value, key = 100 * max(times) / uptime, "most_percent"
+    else:
+        value, key = max(hot.values()) / max(uptime / _DAY, 1.0), "most_per_day"
+    shown = ", ".join("package %s %d times" % (clean(name, 10), count) for name, count in sorted(hot.items()))
+    text = "Heat slowed the processors down since the start: %s%s" % (shown, "" if None in times else ", %.3g s at most" % max(times))
+    # The counter keeps what is long over: a rare event is told and no more, and what happens now stands in the kernel log with its time.
+    return found(text, round(value, 4), p.expected(key), level=None if value > getattr(p, key) else "info")
 
 
 @rule(

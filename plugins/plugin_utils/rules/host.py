@@ -71,6 +71,28 @@ def memlock_limit(view, p):
 
 
 @rule(
+    id="open-files-limit",
+    layer=1,
+    level="info",
+    title="As many open files as jobs need",
+    reads=("host",),
+    scope="node",
+    remedy="Raise nofile in limits.conf and in the units of the container runtime, kubelet or slurmd; programs raise the soft limit up to the hard one.",
+    parameters={"least": Parameter("int", 8192, "files", "suite: Ray, start of a node: at least 8192 are recommended")},
+)
+def open_files_limit(view, p):
+    if view.policy.nothing_expected:
+        return not_applicable(_NOTHING)
+    hard = view.section("host").fact("limits", "nofile_hard")
+    if hard == "unlimited":
+        return PASSED
+    number = view.section("host").number("limits", "nofile_hard")
+    if number < p.least:
+        return found("A process may open %d files" % number, number, p.expected("least"))
+    return PASSED
+
+
+@rule(
     id="huge-pages",
     layer=1,
     level="info",

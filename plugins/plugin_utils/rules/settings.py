@@ -23,7 +23,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean, show
 
 DATA = Path(__file__).parent.parent / "data" / "host_settings.yml"
 _NOTHING = "no accelerator is expected on this node"
@@ -414,3 +414,34 @@ def cpu_mitigations(view, p):
         origin = "vendor document: Linux Documentation/admin-guide/hw-vuln"
         return found("Vulnerable: %s" % ", ".join(names), ", ".join(names), expectation("mitigated", origin=origin))
     return PASSED
+
+
+@rule(
+    id="cpu-idle-states",
+    layer=1,
+    level="info",
+    title="Processors do not idle too deep to answer at once",
+    reads=("hardware", "host", "pci"),
+    scope="node",
+    remedy="Switch the state off (cpupower idle-set -d NUMBER, kept by a unit or a tuned profile); its wake-up delays interrupts of adapters and accelerators.",
+    parameters={
+        "most_latency_us": Parameter("number", None, "µs", "not set: what vendors ask for, data/host_settings.yml; nodes are compared (cohort-idle-states)")
+    },
+)
+def cpu_idle_states(view, p):
+    if view.policy.nothing_expected:
+        return not_applicable(_NOTHING)
+    guest(view)
+    asked = [entry for entry in table()["idle_states"] if entry["manufacturer"] in view.pci()] if p.most_latency_us is None else []
+    if p.most_latency_us is None and not asked:
+        return not_applicable("no vendor of its accelerators asks for it, and accelerator_policy_cpu_idle_states_most_latency_us is not set")
+    deep = []
+    for state in view.section("hardware").objects("processors", "idle_states"):
+        name = state.text("name")
+        if not state.flag("disabled") and (any(name in entry["off"] for entry in asked) if asked else state.number("latency_us") > p.most_latency_us):
+            deep.append("%s (%s us)" % (name, show(state.data.get("latency_us"), 12)))
+    if not deep:
+        return PASSED
+    why = "; ".join(entry["why"] for entry in asked) or "the site allows %g us" % p.most_latency_us
+    wanted = expectation(" and ".join("no %s" % " or ".join(entry["off"]) for entry in asked), origin="suite: data/host_settings.yml")
+    return found("Processors idle in %s: %s" % (", ".join(deep), why), ", ".join(deep), wanted if asked else p.expected("most_latency_us"))

@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from pathlib import Path
 
+import yaml
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import compatibility, matrix
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
+    PASSED,
     NoAnswer,
     Outcome,
     expectation,
@@ -20,6 +24,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 )
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
+BRANCHES = Path(__file__).parent.parent / "data" / "driver_branches.yml"
 _SITE = "site policy"
 _OF_ONE = re.compile(r"\s*(accelerators|allocation|paths|slicing)\.(\w+)")
 
@@ -145,3 +150,35 @@ def version_compatibility(view, p):
             # Outside of the data nothing is compatible: it is not known.
             told.append(passed(subject) if covered and not silent else unknown(show(silent or "%s: outside of the data" % group.manufacturer, 300), subject))
     return told or not_applicable("no accelerator was detected")
+
+
+@lru_cache(maxsize=1)
+def branches():
+    """{manufacturer: {branch: (kind, last month)}}."""
+    told = yaml.safe_load(BRANCHES.read_text(encoding="utf-8"))
+    return {maker: {str(b): (line["kind"], str(line["until"])) for line in lines for b in line["branches"]} for maker, lines in told.items()}
+
+
+@rule(
+    id="driver-maintained",
+    layer=1,
+    level="info",
+    title="The driver's branch is still maintained",
+    reads=("accelerators",),
+    scope="group",
+    remedy="Plan the move to a branch with long term support; what is found in the old one is not repaired there any more.",
+)
+def driver_maintained(group, p):
+    known = branches().get(group.manufacturer)
+    if known is None:
+        return not_applicable("%s: no vendor document tells how long a driver is maintained" % group.manufacturer)
+    branch = re.match(r"\d{1,4}(?=\.)", group.text("driver", "version"))
+    now = re.match(r"\d{4}-\d\d", group.text("timestamp"))
+    kind, until = known.get(branch.group() if branch else "", ("", ""))
+    if not kind or not now:
+        return unknown("the document does not list driver branch %s" % (branch.group() if branch else "?") if now else "the time of the reading is not known")
+    if now.group() <= until:
+        return PASSED
+    text = "Driver branch %s (%s) was maintained until %s" % (branch.group(), kind, until)
+    origin = "vendor document: NVIDIA Data Center Drivers, Supported Drivers and CUDA Toolkit Versions"
+    return found(text, branch.group(), expectation(", ".join(sorted(b for b, told in known.items() if now.group() <= told[1])), "", origin))
