@@ -6,47 +6,45 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 
+import amd_captures
+import elsewhere
 import lspci_captures
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd, amd_smi, amd_text
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_smi, amd_text
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, is_unknown
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 
-KERNEL = "read by kernel_events (test_captures_kernel)"
-VIEW = "amd-smi (default view): the questions of its words tell the same"
-SAMPLES = "amd-smi monitor: samples over time; amd-smi metric tells the same"
-NOT_READ = {
-    "amdgpu-firmware-info-debugfs.txt": "/sys/kernel/debug/dri/N/amdgpu_firmware_info: amd-smi firmware and rocm-smi -a tell the same",
-    "amdsmi-default-flattened-whitespace.txt": VIEW,
-    "amdsmi-default-mi300x-dpx-rocm702-excerpt.txt": VIEW,
-    "amdsmi-default-mi325x-rocm72.txt": VIEW,
-    "amdsmi-default-mi355x-x8-rocm711.txt": VIEW,
-    "amdsmi-monitor-ptv-cpx32-rocm63.txt": SAMPLES,
-    "amdsmi-monitor-putm-mi300x-rocm62.txt": SAMPLES,
-    "amdsmi-monitor-q-rocm62.txt": SAMPLES,
-    "amdsmi-partition-fixed-rocm64-excerpt.txt": "amd-smi partition: amd-smi static and the driver's files tell the same",
-    "amdsmi-partition-na-rocm63.txt": "amd-smi partition: amd-smi static and the driver's files tell the same",
-    "amdsmi-process-csv-rocm62.txt": "amd-smi process --csv: the JSON or the text is read",
-    "amdsmi-topology-json-old-rocm611.json": "amd-smi topology: allocation_info reads it: tests/captures/test_captures_paths.py",
-    "amdsmi-topology-json-single.json": "amd-smi topology: allocation_info reads it: tests/captures/test_captures_paths.py",
-    "amdsmi-topology-mi300x-rocm61.txt": "amd-smi topology: allocation_info reads it: tests/captures/test_captures_paths.py",
+# Asserted by the test of another reader, which is looked for.
+KERNEL, PATHS, VIEWS = "test_captures_kernel.py", "test_captures_paths.py", "test_captures_amd_views.py"
+ELSEWHERE = {
+    "amdgpu-firmware-info-debugfs.txt": VIEWS,
+    "amdsmi-default-flattened-whitespace.txt": VIEWS,
+    "amdsmi-default-mi300x-dpx-rocm702-excerpt.txt": VIEWS,
+    "amdsmi-default-mi325x-rocm72.txt": VIEWS,
+    "amdsmi-default-mi355x-x8-rocm711.txt": VIEWS,
+    "amdsmi-monitor-ptv-cpx32-rocm63.txt": VIEWS,
+    "amdsmi-monitor-putm-mi300x-rocm62.txt": VIEWS,
+    "amdsmi-monitor-q-rocm62.txt": VIEWS,
+    "amdsmi-partition-fixed-rocm64-excerpt.txt": VIEWS,
+    "amdsmi-partition-na-rocm63.txt": VIEWS,
+    "amdsmi-process-csv-rocm62.txt": VIEWS,
+    "amdsmi-topology-json-old-rocm611.json": PATHS,
+    "amdsmi-topology-json-single.json": PATHS,
+    "amdsmi-topology-mi300x-rocm61.txt": PATHS,
     "dmesg-gpu-reset-ok-igpu.txt": KERNEL,
     "dmesg-mailbox-vf-not-ready.txt": KERNEL,
     "dmesg-mes-failed-7900xtx.txt": KERNEL,
     "dmesg-ras-athub-mi300x.txt": KERNEL,
     "dmesg-ras-athub-mi50-reset.txt": KERNEL,
     "dmesg-ras-umc-bogus-1048560.txt": KERNEL,
-    "hwloc-lstopo-vega20-rsmi.txt": "lstopo: not the vendor's",
-    "rocm-smi-concise-mi210x8-rocm60.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
-    "rocm-smi-concise-mi300ax4-rocm64.txt": "rocm-smi (concise view): rocm-smi -a --json tells the same",
-    "rocm-smi-showproductname-sriov-mi300x.txt": "rocm-smi --showproductname: rocm-smi -a --json tells the same",
-    "rocm-smi-showtoponuma-mi210x8.txt": "rocm-smi --showtoponuma: rocm-smi -a --json tells the same",
-    "rocm-smi-topo-mi250x8-excerpt.txt": "rocm-smi --showtopo: allocation_info reads it: tests/captures/test_captures_paths.py",
-    "rocminfo-mi300x-snippet.txt": "rocminfo: the runtime's own list, which amd-smi and KFD tell",
+    "hwloc-lstopo-vega20-rsmi.txt": VIEWS,
+    "rocm-smi-concise-mi210x8-rocm60.txt": VIEWS,
+    "rocm-smi-concise-mi300ax4-rocm64.txt": VIEWS,
+    "rocm-smi-showproductname-sriov-mi300x.txt": VIEWS,
+    "rocm-smi-showtoponuma-mi210x8.txt": VIEWS,
+    "rocm-smi-topo-mi250x8-excerpt.txt": PATHS,
+    "rocminfo-mi300x-snippet.txt": VIEWS,
 }
 # rocm-smi -a --json: model, GiB or exact MiB of memory, core, memory and edge temperatures, power, cap, addresses, driver
 ROCM = {
@@ -98,25 +96,7 @@ OTHERS = {
 @pytest.fixture
 def read(captures, tmp_path):
     """read({command: capture, or a recorded entry}, files): the section, through a recording that names the captures."""
-
-    def section(commands, files=None, pci=None):
-        entries = []
-        for argv, said in commands.items():
-            said = {"stdout_file": said} if isinstance(said, str) else said
-            said = {k: os.path.relpath(captures / "amd" / v, tmp_path) if k.endswith("_file") else v for k, v in said.items()}
-            entries.append(dict({"argv": argv.split()}, **said))
-        document = {
-            "schema": "fleetproof.accelerator/recording/v1",
-            "node": "amd-capture",
-            "recorded": "2026-11-29T17:00:00Z",
-            "commands": entries,
-            "files": files or {},
-        }
-        path = tmp_path / "recording.json"
-        path.write_text(json.dumps(document))
-        return amd.collect(ReplayHost(recording.load(path)), pci)
-
-    return section
+    return lambda commands, files=None, pci=None: amd_captures.section(captures / "amd", tmp_path, commands, files, pci)
 
 
 def plain(value):
@@ -124,12 +104,17 @@ def plain(value):
 
 
 def test_every_capture_has_an_entry(captures):
-    named = set(NOT_READ) | set(ROCM) | OTHERS
+    named = set(ELSEWHERE) | set(ROCM) | OTHERS
     assert {p.name for p in (captures / "amd").iterdir()} == named
     with (captures / "INDEX-vendors.tsv").open() as lines:
         listed = {row["path"][4:] for row in csv.DictReader(lines, delimiter="\t") if row["path"].startswith("amd/")}
     assert listed <= named
-    assert not set(NOT_READ) & (set(ROCM) | OTHERS)
+    assert not set(ELSEWHERE) & (set(ROCM) | OTHERS)
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_what_is_asserted_elsewhere_is(name):
+    assert elsewhere.names(ELSEWHERE[name], "amd/" + name)
 
 
 @pytest.mark.parametrize("name", sorted(ROCM))
@@ -375,7 +360,7 @@ def test_xgmi_as_text(captures, by_text):
     assert len(amd_text.parse("xgmi", text)[0][0]) == 8
 
 
-@pytest.mark.parametrize("name", sorted(n for n, why in NOT_READ.items() if why != KERNEL))
+@pytest.mark.parametrize("name", sorted(n for n, where in ELSEWHERE.items() if where != KERNEL))
 def test_another_answer_is_never_a_healthy_card(read, name):
     commands = {"amd-smi %s%s" % (word, json_too): name for word in ("version", "list", "static", "metric", "xgmi") for json_too in ("", " --json")}
     section = read(commands)
