@@ -9,6 +9,7 @@ import json
 import os
 from pathlib import Path
 
+import ascend_port_captures
 import ascend_samples as samples
 import lspci_captures
 import pytest
@@ -23,22 +24,27 @@ INDEX = ROOT / "INDEX-vendors.tsv"
 pytestmark = pytest.mark.skipif(not INDEX.is_file(), reason="the captures are not here: %s" % ROOT)
 
 
+OTHER_TOOLS = ("hccn_tool ", "upgrade-tool ")
+
+
 class Node:
     """A recording that points at captures; commands that are not given are not recorded."""
 
     def __init__(self, folder):
         self.folder = folder
+        self.root = ROOT / "ascend"
 
     def section(self, *said, **more):
-        return ascend.collect(self.host(*said, **more))
+        ports = more.pop("ports", "state")
+        return ascend.collect(self.host(*said, **more), ports=ports)
 
     def host(self, commands, files=None, machine="aarch64"):
-        """commands: {"info": path below ROOT, or text with a newline}; files: {path: path below ROOT}."""
+        """commands: {"info": path below ROOT, or text with a newline; "hccn_tool -i 0 …": the same}; files: {path: path below ROOT}."""
         every = {"/dev": {"dir": []}, "/sys/bus/pci/devices": {"dir": []}}
         every.update({path: {"text_file": self._relative(name)} for path, name in (files or {}).items()})
         entries = []
         for words, said in commands.items():
-            entry = {"argv": ["npu-smi", *words.split()]}
+            entry = {"argv": words.split() if words.startswith(OTHER_TOOLS) else ["npu-smi", *words.split()]}
             entry.update({"stdout": said} if "\n" in said else {"stdout_file": self._relative(said)})
             entries.append(entry)
         document = {"schema": "fleetproof.accelerator/recording/v1", "node": "capture", "recorded": "2026-11-29T17:00:00Z"}
@@ -243,7 +249,8 @@ def super_pod(node, path):
 
 def full_mesh(node, path):
     section = node.section({"info": samples.table("plain", [{"npu": n} for n in range(8)]), "info -t topo": path})
-    assert column(section, "links") == [{"kind": "hccs", "total": 7, "up": 7, "down": []}] * 8
+    assert column(section, "links.total") == column(section, "links.up") == [7] * 8
+    assert column(section, "links.down") == [[]] * 8
     assert column(section, "extra.topology") == [{"HCCS": 7}] * 8
 
 
@@ -251,7 +258,7 @@ def die_links(node, path):
     chips = [{"npu": phy // 2, "chip": phy % 2, "second": phy, "name": "Ascend910"} for phy in (2, 3, 12, 13)]
     section = node.section({"info": samples.table("phy", chips), "info -t topo": path})
     found = samples.by_id(section)
-    assert found["ascend:1.0"]["links"] == found["ascend:1.1"]["links"] == {"kind": "hccs", "total": 3, "up": 3, "down": []}
+    assert [[found[name]["links"][key] for key in ("kind", "total", "up", "down")] for name in ("ascend:1.0", "ascend:1.1")] == [["hccs", 3, 3, []]] * 2
     assert found["ascend:1.0"]["extra"]["topology"] == {"HCCS_SW": 2, "SIO": 1}
     assert is_unknown(found["ascend:6.0"]["links"])
     assert is_unknown(found["ascend:6"]["links"])
@@ -289,6 +296,7 @@ def on_the_bus(*buses):
 
 
 READ = {
+    **ascend_port_captures.READ,
     "ascend-driver-version.info-23.0.7.txt": driver_info,
     "ascend-nnae-install.info.txt": nnae,
     "ascend-toolkit-install.info-7.0.T10.txt": toolkit,
@@ -316,28 +324,11 @@ READ = {
     "npu-smi-t-topo-910b3-hccs.txt": full_mesh,
     "npu-smi-t-topo-a3-sio-fragment.txt": die_links,
 }
-NETWORK = "hccn_tool: the network of the devices, asked by an allocation and by checks of the network"
 # Why nothing of the reader of a node asks them.
 NOT_READ = {
-    "ascend-upgrade-tool-version.txt": "upgrade-tool --version: firmware by component; npu-smi info -t board tells the version",
     "containerd-runtime-ascend.txt": "the containerd configuration: read by test_captures_container_r.py",
-    "hccn-fec-none.txt": NETWORK,
-    "hccn-gateway-8.txt": NETWORK,
-    "hccn-ip-g-8-devices.txt": NETWORK,
-    "hccn-ip-g-some-missing.txt": NETWORK,
-    "hccn-ip-not-preset.txt": NETWORK,
-    "hccn-link-up.txt": NETWORK,
-    "hccn-lldp-ifname-8.txt": NETWORK,
-    "hccn-net-health-init.txt": NETWORK,
-    "hccn-net-health-socket-failed.txt": NETWORK,
-    "hccn-optical-not-present-contradiction.txt": NETWORK,
-    "hccn-ping-devices-3-7.txt": NETWORK,
-    "hccn-route-g.txt": NETWORK,
-    "hccn-stat-short.txt": NETWORK,
-    "hccn-tls-switch-8.txt": NETWORK,
-    "hccn.conf-8.txt": "/etc/hccn.conf: the network of the devices",
-    "npu-smi-details-timeseries.csv": "npu_data_collect: a collector's samples over time",
-    "npu-smi-t-usages-910a.txt": "npu-smi info -t usages: a call for each card, and the table of npu-smi info has the same",
+    "hccn-ping-devices-3-7.txt": "hccn_tool -ping: sends packets to an address of the site's choice, a test of the network and no reading of the node",
+    "npu-smi-details-timeseries.csv": "npu_data_collect: samples of a collector beside a job; a preflight sees one moment (temperature-margin)",
     "rank-table-v1-4x8.json": "rank_table_file.json: written by a scheduler for a job; the row hccl-ranktable reads /etc/hccl_rootinfo.json",
 }
 
