@@ -11,16 +11,17 @@ import re
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import network_devices
+from network_captures import found, judged
 
 NOT_TOLD = {"not_applicable": "not told by this driver"}
 
 
-def rails(captures, name):
+def read(captures, name):
     """Each file of the capture where the kernel has it; a place on PCI is made up, in the order of the names."""
     told = json.loads((captures / "rdma" / name).read_text(encoding="utf-8"))
     files, devices = {}, set()
     for path, content in told.items():
-        found = re.search(r"(?:\A|infiniband/)([a-z]\w+_?\w*\d)/((?:ports/\d+/\w+|\w+))\Z", path)
+        found = re.search(r"(?:\A|infiniband/)([a-z]\w+_?\w*\d)/((?:ports/\d+/(?:counters/)?\w+|\w+))\Z", path)
         if found:
             devices.add(found.group(1))
             files["/sys/class/infiniband/%s/%s" % found.groups()] = content
@@ -28,11 +29,47 @@ def rails(captures, name):
         base = "/sys/class/infiniband/" + device
         files[base] = {"link": "../../devices/pci0000:00/0000:%02x:00.0/infiniband/%s" % (number + 1, device)}
         files[base + "/ports"] = {"dir": sorted({path[len(base) + 7 :].split("/")[0] for path in files if path.startswith(base + "/ports/")})}
+        for number in files[base + "/ports"]["dir"]:
+            counters = "%s/ports/%s/counters/" % (base, number)
+            files[counters[:-1]] = {"dir": [path[len(counters) :] for path in files if path.startswith(counters)]}
         for optional in ("hca_type", "board_id", "fw_ver"):
             files.setdefault(base + "/" + optional, {"absent": True})
     files["/sys/class/infiniband"] = {"dir": sorted(devices)}
     host = ReplayHost({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": files, "commands": [], "host": {}})
-    return {device["device"]: device for device in network_devices.collect(host)["rails"].values()}
+    return network_devices.collect(host)
+
+
+def rails(captures, name):
+    return {device["device"]: device for device in read(captures, name)["rails"].values()}
+
+
+def place(section, name):
+    return next(device["address"] for device in section["rails"].values() if device["device"] == name)
+
+
+def test_a_counter_that_is_full(captures):
+    section = read(captures, "sysfs-infiniband-h100-9dev.json")
+    assert judged(section, "rdma-port-errors") == [(place(section, "mlx5_1"), "found", None)]
+    assert {ports["1"]["port_rcv_errors"] for ports in section["port_errors"].values()} == {14}
+    for rule in ("rdma-port-state", "rdma-port-speed"):
+        assert judged(section, rule) == [("n1", "passed", None)], rule
+    assert judged(section, "rdma-port-speed", expected="mlx5_bond_*=200,mlx5_*=400") == [("n1", "passed", None)]
+
+
+def test_only_the_site_can_tell_that_all_are_slow(captures):
+    section = read(captures, "sysfs-ib-bad-rate-edr.json")
+    assert judged(section, "rdma-port-speed") == [("n1", "passed", None)]
+    assert len(found(section, "rdma-port-speed", expected="mlx5_*=200")) == 8
+
+
+def test_counters_that_are_not_counted_are_unknown(captures):
+    section = read(captures, "sysfs-infiniband-mlx4-i40iw.json")
+    assert judged(section, "rdma-port-errors") == [(place(section, "i40iw0"), "unknown", None)]
+
+
+def test_a_physical_state_of_another_word(captures):
+    section = read(captures, "sysfs-infiniband-procfs-hfi1-mlx4-mlx5.json")
+    assert not found(section, "rdma-port-state") and not found(section, "rdma-port-errors")
 
 
 def test_eight_adapters_of_a_node_and_its_bond(captures):
@@ -70,16 +107,21 @@ def test_other_adapters(captures, name, device, type_, firmware, ports):
     assert {n: (p["gbit_s"], p["lanes"], p["speed"]) for n, p in found["ports"].items()} == ports
 
 
-# No reader asks these: benchmarks are run by no preflight, and the files of the kernel tell what the other tools would.
+# What stays unread: each is a measurement between nodes or devices, or needs the optics to be asked one by one.
 NOT_ASKED = {
-    "ethtool", "flint", "ib", "ibdev2netdev", "ibstat", "ibv", "ip", "lldpcli", "mlxlink", "nccl", "rccl", "rdma", "show",
-}  # fmt: skip
+    "ib": "perftest moves data between two nodes: a measurement, and no preflight runs it",
+    "nccl": "nccl-tests, and what NCCL says while it runs: a collective is a measurement of the interconnect",
+    "rccl": "rccl-tests: a collective is a measurement of the interconnect",
+    "ethtool": "what a transceiver says of itself is read from its EEPROM over I2C, port by port: left to a check of the network",
+}
 READ = {
     "sysfs-ib-bad-rate-edr.json", "sysfs-infiniband-h100-9dev.json", "sysfs-infiniband-mlx4-i40iw.json", "sysfs-infiniband-procfs-hfi1-mlx4-mlx5.json",
 }  # fmt: skip
+BY_TOOLS = {"flint", "ibdev2netdev", "ibstat", "ibv", "ip", "lldpcli", "mlxlink", "rdma", "show"}  # test_captures_network_tools.py
 
 
 def test_no_capture_of_a_network_is_passed_over(captures):
     lines = [line for index in captures.glob("INDEX-*.tsv") for line in index.read_text(encoding="utf-8").splitlines()]
     indexed = {line.split("\t")[0].removeprefix("rdma/") for line in lines if line.startswith("rdma/")}
-    assert {name for name in indexed if re.split(r"[-_]", name)[0] not in NOT_ASKED} == READ
+    families = {name: re.split(r"[-_]", name)[0] for name in indexed - READ}
+    assert set(families.values()) == {*NOT_ASKED, *BY_TOOLS}

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import rdma_ports
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bonding, rdma_ports
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import software as reader
 
 ABSENT = {"absent": True}
@@ -93,6 +93,7 @@ def interface(files, name, link, mtu=1500, ethernet=True, index=90):
 
 def bond(files, name="bond0", members=("rdma0", "rdma1"), links=("up", "up"), mode="802.3ad 4", mtu=9000):
     """A bond of interfaces that are already there."""
+    files.update((directory, ABSENT) for directory, *_rest in bonding.CONFIGURED)
     base = "/sys/class/net/" + name
     files["/sys/class/net/bonding_masters"] = name + "\n"
     files["/sys/class/net"]["dir"] += [name, "bonding_masters"]

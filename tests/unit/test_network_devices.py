@@ -173,8 +173,28 @@ def test_bonds_and_their_members():
     section = read(files, samples.commands())
     assert section["bonds"] == ["bond0"]
     assert section["bonding"] == {
-        "bond0": {"mode": "802.3ad", "link": "up", "mtu": 9000, "members": {"rdma0": {"link": "up"}, "rdma1": {"link": "down"}}},
+        "bond0": {"mode": "802.3ad", "link": "up", "mtu": 9000, "members": {"rdma0": {"link": "up"}, "rdma1": {"link": "down"}}, "missing": []},
     }
+
+
+@pytest.mark.parametrize(
+    "path, content, missing",
+    [
+        ("/etc/sysconfig/network-scripts/ifcfg-rdma1", 'DEVICE="rdma1"\nMASTER=bond0\nSLAVE=yes\n', ["rdma1"]),
+        ("/etc/sysconfig/network-scripts/ifcfg-rdma1", "DEVICE=rdma1\nMASTER=bond0\nONBOOT=no\n", []),
+        ("/etc/sysconfig/network-scripts/ifcfg-rdma0", "DEVICE=rdma0\nMASTER=bond0\n", []),
+        ("/run/systemd/network/10-netplan-rdma1.network", "[Match]\nName=rdma1\n\n[Network]\nBond=bond0\n", ["rdma1"]),
+        ("/etc/systemd/network/rails.network", "[Match]\nName=rdma*\n[Network]\nBond=bond0\n", []),
+        ("/etc/systemd/network/rails.network", "[Match]\nName=rdma1\n[Network]\nBond=bond7\n", []),
+        ("/etc/systemd/network/rails.network", {"error": "EACCES"}, None),
+    ],
+)
+def test_members_that_are_configured_and_missing(path, content, missing):
+    files = samples.bond(samples.node(rails=2), members=("rdma0",), links=("up",))
+    directory, name = path.rsplit("/", 1)
+    files.update({directory: {"dir": [name]}, path: content})
+    found = read(files, samples.commands())["bonding"]["bond0"]["missing"]
+    assert found == missing if missing is not None else is_unknown(found)
 
 
 @pytest.mark.parametrize("content, found", [("\n", {"not_applicable": "no bond"}), ({"error": "EACCES"}, None), ("../etc a/b .. \n", {})])

@@ -124,7 +124,7 @@ def test_all_ports_are_slower_than_the_site_says():
         ("link_downed", "254", {"passed"}),
         ("symbol_error", "65535", {"found"}),
         ("symbol_error", "255", {"passed"}),
-        ("local_link_integrity_errors", "15", {"found"}),
+        ("port_rcv_errors", "255", {"passed"}),
         ("symbol_error", "N/A (no PMA)", {"unknown"}),
     ],
 )
@@ -177,6 +177,9 @@ def test_bonds_that_are_not_whole():
     assert told("bond-members", one, expected=2) == {("n1", "found", None)}
     assert words("bond-members", one, expected=1) == {"passed"}
     assert words("bond-members", samples.bond(samples.node(rails=2), members=(), links=())) == {"not_applicable"}
+    directory = "/etc/sysconfig/network-scripts"
+    one.update({directory: {"dir": ["ifcfg-x"]}, directory + "/ifcfg-x": "DEVICE=rdma1\nMASTER=bond0\n"})
+    assert told("bond-members", one) == {("0000:2a:00.0", "found", None)}
     for path, content in (("bond0/bonding/slaves", {"error": "EIO"}), ("rdma1/bonding_slave/mii_status", {"error": "EIO"})):
         unread = samples.bond(samples.node(rails=2))
         unread["/sys/class/net/" + path] = content

@@ -29,10 +29,7 @@ _SITE = "site policy"
 _HERE = "this node: equal ports"
 _EQUAL = "equal ports of the node are compared; more only where the site says it"
 _KERNEL = "vendor document: Linux drivers/infiniband/core/sysfs.c: this counter ends here"
-_LAST = {
-    "symbol_error": 65535, "link_error_recovery": 255, "link_downed": 255, "port_rcv_errors": 65535, "port_rcv_remote_physical_errors": 65535,
-    "local_link_integrity_errors": 15, "excessive_buffer_overrun_errors": 15,
-}  # fmt: skip
+_LAST = {"symbol_error": 65535, "link_error_recovery": 255, "link_downed": 255, "port_rcv_errors": 65535, "port_rcv_remote_physical_errors": 65535}
 _ROUTABLE = ("roce v2 ipv4", "roce v2 ipv6")
 
 
@@ -347,7 +344,16 @@ def bond_members(view, p):
         except NoAnswer as no:
             told.unknown(None, "%s: %s" % (shown, no.reason))
             continue
-        if not members.data and p.expected is None:
+        try:
+            missing = bonds.texts(name, "missing")
+        except NoAnswer as no:
+            missing = []
+            told.unknown(None, "%s: %s" % (shown, no.reason))
+        for member in missing:
+            subject = interfaces.get(member, (None, None))[0]
+            text = "%s is without %s, which the network's configuration gives it" % (shown, clean(member, 40))
+            told.found(subject, text, "missing", expectation("a member", origin="this node: its network configuration"))
+        if not (members.data or missing) and p.expected is None:
             continue  # the module makes bonds that nobody uses
         asked = True
         for member in sorted(members.data):
@@ -362,7 +368,7 @@ def bond_members(view, p):
                 text = "%s: its member %s is %s" % (shown, clean(member, 40), "down" if link == "up" else link)
                 told.found(subject, text, link, expectation("up", origin="this node"))
         count, least = len(members.data), 2 if p.expected is None else p.expected
-        if count < least:
+        if count < least and not missing:
             wanted = expectation(least, "members", "our choice: a bond of one has no spare" if p.expected is None else _SITE)
             told.found(None, "%s has %d of %d members" % (shown, count, least), count, wanted, level="warn" if p.expected is None else None)
     return told.outcomes(None if asked else not_applicable("no bond has members"))
