@@ -6,42 +6,18 @@
 from __future__ import annotations
 
 import copy
-import functools
-import json
 
 import demo
 import host_samples
-import nine
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, hardware, policy, services, settings, storage
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
+from host_judged import changed, healthy
 
 FILES = (hardware, services, settings, storage)
 MINE = sorted(rule.id for rule in RULES.values() if rule.check.__module__ in {file.__name__ for file in FILES})
 SECTIONS = ("hardware", "services", "settings", "storage")
-
-
-@functools.cache
-def _healthy():
-    recorded = host_samples.on(nine.recording(nine.PARTS["nvidia"]()))
-    sections = demo.read(recorded)
-    sections.update(json.loads(json.dumps(MODULES["host_info"].collect(ReplayHost(recorded), {"kv_cache_path": "/data"}))))
-    return sections
-
-
-def changed(*changes, **variables):
-    """changes: (path, value) such as ("hardware memory_errors corrected", 3)."""
-    sections = copy.deepcopy(_healthy())
-    for path, value in changes:
-        *parents, last = path.split(" ")
-        at = sections
-        for key in parents:
-            at = at[int(key) if isinstance(at, list) else key]
-        at[int(last) if isinstance(at, list) else last] = value
-    return demo.Judged("n1", sections, variables)
 
 
 def levels(judged):
@@ -49,12 +25,12 @@ def levels(judged):
 
 
 def test_all_rules_are_asked():
-    assert len(MINE) == 42
+    assert len(MINE) == 45
 
 
 @pytest.mark.parametrize("rule", MINE)
 def test_a_section_that_was_not_read_is_unknown_and_never_healthy(rule):
-    sections = {name: data for name, data in copy.deepcopy(_healthy()).items() if name not in SECTIONS}
+    sections = {name: data for name, data in copy.deepcopy(healthy()).items() if name not in SECTIONS}
     counts = demo.Judged("n1", sections, {}).counts[rule]
     if set(RULES[rule].reads) & set(SECTIONS):
         assert (counts[0], counts[1], counts[2]) == (0, 0, 1)
@@ -65,7 +41,7 @@ def test_a_section_that_was_not_read_is_unknown_and_never_healthy(rule):
 @pytest.mark.parametrize("rule", [r for r in MINE if set(RULES[r].reads) & set(SECTIONS)])
 def test_a_section_in_which_nothing_is_known_is_unknown_or_does_not_arise(rule):
     """Missing data treated as unhealthy turned fleets red."""
-    sections = copy.deepcopy(_healthy())
+    sections = copy.deepcopy(healthy())
     for name in SECTIONS:
         sections[name] = {key: {"unknown": "denied"} for key in sections[name]}
     counts = demo.Judged("n1", sections, {}).counts[rule]
@@ -77,6 +53,7 @@ ABSENT = {"not_applicable": "there is none"}
 NOT_APPLICABLE = {
     "memory-uncorrected": [GUEST], "memory-corrected": [GUEST], "memory-modules": [GUEST], "memory-installed": [GUEST], "cpu-microcode": [GUEST],
     "cpu-mitigations": [GUEST], "bmc-sensors": [GUEST], "bmc-events": [GUEST], "recorded-errors": [GUEST], "unexpected-restart": [GUEST],
+    "cpu-throttled": [GUEST], "cpu-idle-states": [GUEST], "vendor-daemons": [("pci devices", []), ("pci counts", {})],
     "memory-offline": [("hardware corrupted_kib", ABSENT)], "cpu-governor": [("hardware processors governors", ABSENT)],
     "kv-cache-path": [("storage kv_cache", ABSENT)], "file-system-writable": [("storage mounts", ABSENT)],
     "file-system-errors": [("storage file_system_errors", ABSENT)], "disk-room": [("storage directories", ABSENT)],
@@ -92,7 +69,16 @@ NOT_APPLICABLE = {
     "own-name": [("services names", ABSENT)],
     "processes-stuck": [("services processes", ABSENT)], "zombies": [("services processes zombies", ABSENT)],
 }  # fmt: skip
-OF_NO_ACCELERATOR = ("kernel-parameters", "kernel-command-line", "process-limit", "shared-memory", "cpu-governor", "numa-balancing", "service-limits")
+OF_NO_ACCELERATOR = (
+    "cpu-idle-states",
+    "kernel-parameters",
+    "kernel-command-line",
+    "process-limit",
+    "shared-memory",
+    "cpu-governor",
+    "numa-balancing",
+    "service-limits",
+)
 
 
 @pytest.mark.parametrize("rule", NOT_APPLICABLE)
@@ -122,9 +108,9 @@ def _places(value, path=()):
 def test_nothing_that_a_node_says_makes_a_rule_raise(section):
     rules = policy.parse({})
     asked = [RULES[rule] for rule in MINE if section in RULES[rule].reads]
-    for path in _places(_healthy()[section]):
+    for path in _places(healthy()[section]):
         for odd in ODD:
-            sections = dict(_healthy())
+            sections = dict(healthy())
             at = sections
             for key in (section, *path[:-1]) if path else ():
                 at[key] = copy.copy(at[key])
@@ -152,14 +138,14 @@ def test_a_few_corrected_errors_over_a_long_time_are_normal(days, count, level):
 
 
 def test_modules_of_two_makers_in_one_machine_are_no_fault():
-    entry = dict(_healthy()["hardware"]["memory_modules"]["modules"][0], manufacturer="Micron", part="MTC40F")
-    both = [_healthy()["hardware"]["memory_modules"]["modules"][0], entry]
+    entry = dict(healthy()["hardware"]["memory_modules"]["modules"][0], manufacturer="Micron", part="MTC40F")
+    both = [healthy()["hardware"]["memory_modules"]["modules"][0], entry]
     assert levels(changed(("hardware memory_modules modules", both))) == {}
 
 
 def test_modules_of_two_techniques_in_one_machine_are_no_fault():
     """Processors with memory of their own, and modules that keep their content, list both kinds."""
-    plain = _healthy()["hardware"]["memory_modules"]["modules"][0]
+    plain = healthy()["hardware"]["memory_modules"]["modules"][0]
     others = [dict(plain, type="HBM2", size_mib=16384), dict(plain, type="other", size_mib=131072)]
     assert levels(changed(("hardware memory_modules modules", [plain, *others]))) == {}
     assert levels(changed(("hardware memory_modules modules", [plain, dict(plain, size_mib=32768)]))) == {"memory-modules": "warn"}
@@ -260,8 +246,8 @@ def test_the_number_of_drives_that_a_site_expects():
     assert told(9) == ("found", {"drive-count": "fail"})
     assert told(7) == ("found", {"drive-count": "warn"})
     drive = {"name": "nvme0n2", "transport": "pcie", "size_gb": 1.0, "model": "x", "rotational": False, "firmware": "1", "state": "live"}
-    assert told(8, ("storage disks", [*_healthy()["storage"]["disks"], drive]))[0] == "passed"
-    number = next(n for n, disk in enumerate(_healthy()["storage"]["disks"]) if disk["name"].startswith("nvme"))
+    assert told(8, ("storage disks", [*healthy()["storage"]["disks"], drive]))[0] == "passed"
+    number = next(n for n, disk in enumerate(healthy()["storage"]["disks"]) if disk["name"].startswith("nvme"))
     assert told(8, ("storage disks %d transport" % number, {"unknown": "denied"}))[0] == "unknown"
     assert told(8, ("storage disks %d transport" % number, "tcp"))[0] == "found"
 
@@ -274,7 +260,7 @@ def test_daemons_of_manufacturers_are_missed_where_they_are_enabled(unit):
 
 
 def test_a_bind_mount_and_an_image_that_are_read_only_are_no_fault():
-    told = _healthy()["storage"]["mounts"]
+    told = healthy()["storage"]["mounts"]
     assert [m["path"] for m in told] == ["/", "/data", "/home"]
     assert levels(changed(("storage mounts 1 read_only", True))) == {}
 
@@ -383,7 +369,7 @@ def test_a_service_that_is_down_on_purpose_is_not_missed():
 
 
 def test_a_clock_that_another_clock_feeds_is_no_second_one():
-    units = dict(_healthy()["services"]["units"])
+    units = dict(healthy()["services"]["units"])
     units.update(ptp4l=units["chrony"], phc2sys=units["chrony"])
     assert levels(changed(("services units", units))) == {}
 
@@ -408,7 +394,7 @@ def test_a_kernel_crash_counts_in_a_guest_too():
 
 def test_iommu_advice_is_for_the_makers_that_give_it_and_for_bare_metal():
     assert levels(changed(("host kernel command_line", "ro"))) == {}  # NVIDIA's
-    sections = [("pci devices", [dict(d, manufacturer="amd") for d in _healthy()["pci"]["devices"]]), ("host kernel command_line", "ro")]
+    sections = [("pci devices", [dict(d, manufacturer="amd") for d in healthy()["pci"]["devices"]]), ("host kernel command_line", "ro")]
     assert changed(*sections).outcome("kernel-command-line") == "found"
     assert changed(*sections, GUEST).outcome("kernel-command-line") == "passed"
 
