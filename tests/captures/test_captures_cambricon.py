@@ -33,7 +33,7 @@ TABLES = {
 INFO = "cnmon-info-4.20.18-no-health.txt"
 NONE = "cnmon-no-devices.txt"
 BUS = "lspci-v-mlu220.txt"
-# Why nothing of the reader of a node asks them.
+# What has no passive state to be concluded from: cntopo proposes rings to a job that names its devices; it tells no fault and no link that is missing.
 NOT_READ = {"cntopo-find.json": "cntopo find: rings for a job over the paths between devices"}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 
+import elsewhere
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import hygon
@@ -29,8 +30,8 @@ TABLES = {
 CUT = "hy-smi-bw-8-loaded-dec-enc.txt"  # its last line is not part of the excerpt
 HEALTH = "hy-smi-healthcheck-line.txt"
 NOT_FOUND = "hy-smi-not-found.txt"
-# Why nothing of the reader of a node asks them.
-NOT_READ = {"lsmod-hycu-6.3.txt": "lsmod (modules are read from /sys/module: test_captures_host_sysfs.py)"}
+# Asserted by the test of another reader, which is looked for.
+ELSEWHERE = {"lsmod-hycu-6.3.txt": "test_captures_host_sysfs.py"}
 ALL = "-a --showmeminfo vram --showtoponuma --json"
 
 
@@ -61,7 +62,7 @@ def names(count):
 def test_every_capture_has_an_entry_and_every_entry_a_capture(captures):
     index = (captures / "INDEX-vendors.tsv").read_text(encoding="utf-8").splitlines()
     indexed = {line.split("\t")[0] for line in index if line.startswith("hygon/")}
-    assert indexed | {"hygon/" + path.name for path in (captures / "hygon").iterdir()} == {"hygon/" + n for n in (*TABLES, HEALTH, NOT_FOUND, *NOT_READ)}
+    assert indexed | {"hygon/" + path.name for path in (captures / "hygon").iterdir()} == {"hygon/" + n for n in (*TABLES, HEALTH, NOT_FOUND, *ELSEWHERE)}
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -103,7 +104,19 @@ def test_the_new_name_of_the_module(read):
     assert section["driver"]["version"] == "6.3.8"
 
 
-@pytest.mark.parametrize("name", sorted(NOT_READ))
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_what_is_asserted_elsewhere_is(name):
+    assert elsewhere.names(ELSEWHERE[name], "hygon/" + name)
+
+
+def test_the_driver_is_loaded_by_its_new_name(read, captures):
+    """lsmod, turned into the listing that it prints."""
+    loaded = [line.split()[0] for line in (captures / "hygon" / "lsmod-hycu-6.3.txt").read_text().splitlines() if line.strip()]
+    section = read({"": "hy-smi-k100ai-8.txt", ALL: names(8)}, files={"/sys/module": {"dir": loaded}, "/sys/module/hycu/version": "6.3.9\n"})
+    assert "hydcu" not in loaded and (section["driver"]["version"], section["detection"]["state"]) == ("6.3.9", "ok")
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
 def test_a_capture_of_another_command_is_never_a_device(name, read):
     section = read({"": name, ALL: name})
     assert (section["devices"], section["detection"]["state"]) == ([], "unavailable")

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import re
+
 import gmi_captures as captured
+import gmi_samples as samples
+import lspci_captures
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable
 
@@ -54,16 +58,11 @@ READ = {
     "ixsmi-4.4.0-mrv100-duo-2.txt": one_board_of_two_chips,
     "ixsmi-version-placeholders.txt": versions_of_a_manual,
 }
-# Why nothing of the reader of a node asks them.
-NOT_READ = {
-    "ixsmi-awk-condensed-8.txt": "ixsmi | awk (a script's five columns, without a name)",
-    "lspci-mr-v100.txt": "lspci (PCI is read from /sys: test_captures_host_pci.py)",
-}
+CONDENSED, BUS = "ixsmi-awk-condensed-8.txt", "lspci-mr-v100.txt"
 
 
 def test_every_capture_has_an_entry_and_every_entry_a_capture():
-    assert not set(READ) & set(NOT_READ)
-    assert captured.known("iluvatar") == {*READ, *NOT_READ}
+    assert captured.known("iluvatar") == {*READ, CONDENSED, BUS}
 
 
 @pytest.mark.parametrize("name", sorted(READ))
@@ -71,7 +70,30 @@ def test_capture(name, tmp_path):
     READ[name](captured.Node(tmp_path, "iluvatar"), name)
 
 
-@pytest.mark.parametrize("name", sorted(NOT_READ))
+def test_what_a_script_left_of_the_table():
+    """The five columns of each card, put back into the table that the script took them from; the name is that of the host it is of."""
+    told = [line.split() for line in (captured.ROOT / "iluvatar" / CONDENSED).read_text().splitlines() if "MiB" in line]
+    cards = [("Iluvatar BI-V100", heat, "%s / 250W" % power, used, total) for heat, power, used, total, _use in told]
+    section = samples.read("iluvatar", {"": samples.ixsmi_table(cards)})
+    assert captured.verdict(section) == ("ok", 8)
+    assert [d["temperature_c"]["core"] for d in section["devices"]] == [26] * 7 + [25]
+    assert [d["power_w"]["draw"] for d in section["devices"]] == [50, 51, 53, 52, 52, 52, 52, 52]
+    assert {(d["memory_used_mib"], d["memory_mib"]) for d in section["devices"]} == {(513, 32768)} and {row[4] for row in told} == {"0%"}
+
+
+def test_the_bus():
+    """The author's own words for lspci -vv, as the tree that lspci read."""
+    text = (captured.ROOT / "iluvatar" / BUS).read_text()
+    vendor, device = re.search(r"Device \[(\w{4}):(\w{4})\]", text).groups()
+    plain = re.sub(r" \[1200\]: Device \[.*?\]", ": Device", text).replace("Kernel driver", "\tKernel driver")
+    (entry,) = lspci_captures.accelerators(plain, "iluvatar", vendor, device)
+    assert (entry["address"], entry["vendor"], entry["device"], entry["driver"]) == ("0000:15:00.0", "1e3e", "0002", "iluvatar")
+    # the number of the node is the card's own, not its place in the list
+    node = samples.read("iluvatar", {"-q -x": samples.ixsmi_xml([{"minor_number": "3"}])}, nodes=["iluvatar3"])
+    assert node["devices"][0]["device_nodes"] == ["/dev/iluvatar3"]
+
+
+@pytest.mark.parametrize("name", [CONDENSED, BUS])
 def test_a_capture_of_another_command_is_never_a_device(name, tmp_path):
     section = captured.Node(tmp_path, "iluvatar").section({"-q -x": name, "": name})
     assert (section["devices"], captured.verdict(section)) == ([], ("unavailable", "?"))

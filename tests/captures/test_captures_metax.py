@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 
+import elsewhere
 import pytest
+import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import metax
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
+from health_nodes import ask
 
 # path: (program, name, PCI, °C, W, W limit, used MiB, total MiB, persistence, sGPU mode, driver, tool, runtime, its version, BIOS)
 TABLES = {
@@ -45,12 +50,9 @@ LOGS = {
     ),
     "mx-smi-topo-m-single.txt": ("topo -m", lambda d: (d["numa_node"], d["extra"]["topology"]), (0, {})),
 }
-OTHERS = ("mx-smi-count-ecc-retired.txt", "mx-smi-process-table.txt", "mx-smi-topo-m-c500x8-node.txt", LIST, JSON, REFUSED)
-# Why nothing of the reader of a node asks them.
-NOT_READ = {
-    "mx-smi-show-pcie.txt": "mx-smi --show-pcie (the link is read from /sys)",
-    "mx-smi-topo-n-c500x8-nic6.txt": "mx-smi topo -n: allocation_info reads it: tests/captures/test_captures_paths.py",
-}
+OTHERS = ("mx-smi-show-pcie.txt", "mx-smi-count-ecc-retired.txt", "mx-smi-process-table.txt", "mx-smi-topo-m-c500x8-node.txt", LIST, JSON, REFUSED)
+# Asserted by the test of another reader, which is looked for.
+ELSEWHERE = {"mx-smi-topo-n-c500x8-nic6.txt": "test_captures_paths.py"}
 
 
 @pytest.fixture
@@ -79,7 +81,12 @@ def test_every_capture_has_an_entry_and_every_entry_a_capture(captures):
     lines = (captures / "INDEX-vendors.tsv").read_text(encoding="utf-8").splitlines()[1:]
     indexed = {line.split("\t")[0] for line in lines if line.startswith("metax/")}
     present = {"metax/" + path.name for path in (captures / "metax").iterdir()}
-    assert indexed | present == {"metax/" + name for name in (*TABLES, *LOGS, *OTHERS, *NOT_READ)}
+    assert indexed | present == {"metax/" + name for name in (*TABLES, *LOGS, *OTHERS, *ELSEWHERE)}
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_what_is_asserted_elsewhere_is(name):
+    assert elsewhere.names(ELSEWHERE[name], "metax/" + name)
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -130,8 +137,28 @@ def test_retired_pages(read):
     listing = "".join("GPU#%d    MXC500      %s   Available\n" % (n, bdf) for n, bdf in enumerate(("0000:08:00.0", "0000:09:00.0", "0000:0e:00.0")))
     section = read({"-L": listing, "--count-ecc": "mx-smi-count-ecc-retired.txt"})
     assert [device["retired_pages"]["uncorrected"] for device in section["devices"]] == [0, 4, 1]
+    sections = {"accelerators.metax": section, "host": synthetic.host()}
+    assert ask("retired-pages", sections) == [("metax:0", "passed", None), ("metax:1", "found", "warn"), ("metax:2", "found", "warn")]
     assert [device["ecc"]["corrected_volatile"] for device in section["devices"]] == [0, 0, 0]
     assert all(is_unknown(device["ecc"]["uncorrected_volatile"]) for device in section["devices"])
+
+
+def test_a_full_link(read, captures):
+    """--show-pcie prints what the kernel tells of the function; the card is asked for the rest."""
+    text = (captures / "metax" / "mx-smi-show-pcie.txt").read_text(encoding="utf-8")
+    address = re.search(r"GPU#0 +\S+ +(\S+)", text).group(1)
+    files = {}
+    for key, name in (("Current Speed", "current_link_speed"), ("Current Width", "current_link_width"), ("Max Speed", "max_link_speed")):
+        files[name] = re.search(r"%s +: (?:x)?(\S+(?: GT/s)?)" % key, text).group(1)
+    files["max_link_width"] = re.search(r"Max Width +: x(\d+)", text).group(1)
+    files = {"%s/%s/%s" % (pci.DEVICES, address, name): value + "\n" for name, value in files.items()}
+    host = ReplayHost({"schema": "fleetproof.accelerator/recording/v1", "recorded": "2026-11-29T17:00:00Z", "files": files, "commands": []})
+    link = pci.link(host, address)
+    assert link == {"width_current": 16, "width_max": 16, "speed_current_gts": 32.0, "speed_max_gts": 32.0}
+    entry = {"address": address, "role": "accelerator", "numa_node": 0, "pcie": link, "upstream": link}
+    section = read({"-L": "GPU#0    MXC500      %s   Available\n" % address}, pci=[entry])
+    sections = {"accelerators.metax": section, "host": synthetic.host(), "pci": synthetic.pci([dict(synthetic.pci_entry(0, "metax"), **entry)])}
+    assert [ask(rule, sections)[0][1] for rule in ("pcie-width", "pcie-generation")] == ["passed"] * 2
 
 
 def test_peers(read, captures):

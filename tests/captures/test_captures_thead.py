@@ -5,14 +5,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 
+import elsewhere
 import pytest
+import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import thead
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
+from health_nodes import ask
 
 # path: ([PCI], [°C], [W], [used MiB], [use %], [processes], driver, tool, HGGC or None)
 TABLES = {
@@ -23,15 +27,11 @@ HEADER, VERSIONS, LINKS, LIST = "ppu-smi-q-header.txt", "ppu-smi-q-d-version.txt
 HEAT, POWER, MIG = "ppu-smi-q-d-temperature.txt", "ppu-smi-q-d-power.txt", "ppu-smi-q-mig-mode.txt"
 CLOCK = "ppu-smi-q-d-clock.txt"
 NOT_LOADED, NONE = "ppu-smi-driver-not-loaded.txt", "ppu-smi-no-devices-comma-list.txt"
-# Why nothing of the reader of a node asks them.
-NOT_READ = {
-    "dmesg-alixpu-icn-topo-16.txt": "the kernel log (kernel_events)",
-    "modprobe-alixpu-in-use.txt": "modprobe",
-    "ppu-smi-dgi-inuse.txt": "ppu-smi mig -dgi (a change)",
-    "ppu-smi-query-ppu-noheader.csv": "ppu-smi --query-ppu (ppu-smi -q has the same)",
-    "ppu-smi-query-retired-pages.csv": "ppu-smi --query-retired-pages (ppu-smi -q has their number)",
-    "ppu-smi-topo-m-8.txt": "ppu-smi topo -m: allocation_info reads it: tests/captures/test_captures_paths.py",
-}
+CLOCK, QUERY, PAGES = "ppu-smi-q-d-clock.txt", "ppu-smi-query-ppu-noheader.csv", "ppu-smi-query-retired-pages.csv"
+# Asserted by the test of another reader, which is looked for.
+ELSEWHERE = {"dmesg-alixpu-icn-topo-16.txt": "test_captures_kernel.py", "ppu-smi-topo-m-8.txt": "test_captures_paths.py"}
+# The answer to a change that was refused: nothing of the node's state is in it, and no reader makes a change.
+CHANGES = ("modprobe-alixpu-in-use.txt", "ppu-smi-dgi-inuse.txt")
 
 
 @pytest.fixture
@@ -68,8 +68,17 @@ def test_every_capture_has_an_entry_and_every_entry_a_capture(captures):
     lines = (captures / "INDEX-vendors.tsv").read_text(encoding="utf-8").splitlines()[1:]
     indexed = {line.split("\t")[0] for line in lines if line.startswith("thead/")}
     present = {"thead/" + path.name for path in (captures / "thead").iterdir()}
-    read = (*TABLES, HEADER, VERSIONS, LINKS, LIST, HEAT, POWER, MIG, CLOCK, NOT_LOADED, NONE)
-    assert indexed | present == {"thead/" + name for name in (*read, *NOT_READ)}
+    read = (*TABLES, HEADER, VERSIONS, LINKS, LIST, HEAT, POWER, MIG, CLOCK, NOT_LOADED, NONE, CLOCK, QUERY, PAGES)
+    assert indexed | present == {"thead/" + name for name in (*read, *ELSEWHERE, *CHANGES)}
+
+
+@pytest.mark.parametrize("name", sorted(ELSEWHERE))
+def test_what_is_asserted_elsewhere_is(name):
+    assert elsewhere.names(ELSEWHERE[name], "thead/" + name)
+
+
+def judged(rule, section):
+    return [said for _ident, *said in ask(rule, {"accelerators.thead": section, "host": synthetic.host()})]
 
 
 @pytest.mark.parametrize("name", sorted(TABLES))
@@ -103,6 +112,37 @@ def test_sections_of_the_log(read, whole):
     assert device["clocks_mhz"] == {"core": 200, "memory": 1800, "core_max": 1700, "memory_max": 1800, "core_set": 1700, "core_default": 1700}
     assert device["power_w"] == {"draw": 51.99, "limit": 250.0, "limit_default": 250.0}
     assert (device["partition"]["enabled"], device["extra"]["mig_pending"]) == (True, "Enabled")
+
+
+def test_clocks(read, whole):
+    text = whole(CLOCK)
+    section = read({"-q": text})
+    clocks = section["devices"][0]["clocks_mhz"]
+    assert clocks == {"core": 200, "memory": 1800, "core_max": 1700, "memory_max": 1800, "core_set": 1700, "core_default": 1700}
+    # an idle card is slow and not limited; one that somebody set lower is found
+    assert judged("clocks-lowered", section) == [["passed", None]] and judged("clocks-product", section) == [["passed", None]]
+    lowered = text.replace(": 1700 MHz", ": 1200 MHz", 1)
+    assert judged("clocks-lowered", read({"-q": lowered})) == [["found", None]]
+
+
+def test_the_same_by_a_query(read, captures):
+    """--query-ppu=gpu_bus_id,memory.total,power.limit,gpu_serial: put back into the log that has the same."""
+    address, total, limit, serial = (captures / "thead" / QUERY).read_text().strip().split(", ")
+    text = "Attached PPUs : 1\nPPU %s\n    Product Name : PPU-ZW810E\n    Serial Number : %s\n    Memory Usage\n        Total : %s\n" % (address, serial, total)
+    (device,) = read({"-q": text + "    Power Readings\n        Enforced Power Limit : %s\n" % limit})["devices"]
+    assert (device["identity"]["pci"]["value"], device["memory_mib"], device["power_w"]["limit"]) == ("0000:08:00.0", 98304, 400)
+    assert device["identity"]["serial"] == {"value": "03853DA7C81DCB13", "quality": "good"} and len(serial) == 16
+
+
+def test_a_retired_page(read, captures):
+    """--query-retired-pages lists the pages that -q counts by their cause."""
+    pages = list(csv.DictReader((captures / "thead" / PAGES).read_text().splitlines(), skipinitialspace=True))
+    cause = {kind: sum(page["retired_pages.cause"] == kind for page in pages) for kind in ("Single Bit ECC", "Double Bit ECC")}
+    text = "Attached PPUs : 1\nPPU 00000000:08:00.0\n    Product Name : PPU-ZW810E\n    PPU UUID : %s\n    Retired Pages\n" % pages[0]["uuid"]
+    section = read({"-q": text + "".join("        %s : %d\n" % pair for pair in cause.items()) + "        Pending Page Blacklist : No\n"})
+    assert section["devices"][0]["retired_pages"] == {"corrected": 1, "uncorrected": 0, "pending": False}
+    assert section["devices"][0]["identity"]["uuid"]["value"].startswith("PPU-da117068")
+    assert judged("retired-pages", section) == [["found", "warn"]] and judged("retired-pages-pending", section) == [["passed", None]]
 
 
 def test_versions(read):
@@ -139,7 +179,7 @@ def test_none_is_none_only_where_pci_shows_none(read):
     assert read({"-q": NONE}, [{"address": "0000:3e:00.0"}])["detection"]["state"] == "unavailable"
 
 
-@pytest.mark.parametrize("name", [*NOT_READ, LINKS, LIST, MIG, VERSIONS])
+@pytest.mark.parametrize("name", [*ELSEWHERE, *CHANGES, CLOCK, QUERY, PAGES, LINKS, LIST, MIG, VERSIONS])
 def test_an_answer_to_something_else_is_never_a_count(read, name):
     section = read({"-q": name, "": name})
     assert (section["detection"]["state"], is_unknown(section["detection"]["accelerators"])) == ("unavailable", True)
