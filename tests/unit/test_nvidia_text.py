@@ -138,7 +138,15 @@ def test_the_table_and_the_list():
     assert [d["name"] for d in section["devices"]] == [samples.H100] * 2 and [d["memory_used_mib"] for d in section["devices"]] == [2, 9]
     assert [d["identity"]["uuid"]["value"] for d in section["devices"]] == [samples.uuid(0), samples.uuid(1)]
     assert all(is_unknown(d["row_remap"]["pending"]) and is_unknown(d["health"]) for d in section["devices"])
-    assert [name for name, _status in asked(section)] == ["NVML", "nvidia-smi -q -x", "nvidia-smi -q", "nvidia-smi", "nvidia-smi -L", "nvidia-smi nvlink -s"]
+    assert [name for name, _status in asked(section)] == [
+        "NVML",
+        "nvidia-smi -q -x",
+        "nvidia-smi -q",
+        "nvidia-smi",
+        "nvidia-smi -L",
+        "nvidia-smi nvlink -s",
+        "nvidia-smi conf-compute -f",
+    ]
     section = collect(samples.run(stdout=table(row(0))), listing)
     assert section["detection"]["state"] == "unavailable" and "PCI shows 2" in section["detection"]["reason"]
 

@@ -47,6 +47,7 @@ _REASONS = (
 )  # fmt: skip
 _BLANK = 1 << 62  # a counter that was never read is all ones
 _VERSION = re.compile(r"\b(\d{3,}\.\d+(?:\.\d+)?)\b")
+_CONFIDENTIAL = re.compile(r"\bG?[HB]\d{2,3}\b|\bRTX PRO 6000\b")  # Hopper and newer can
 _LOST = re.compile(r"gpu.{0,4}is lost", re.IGNORECASE)
 
 
@@ -347,6 +348,14 @@ def collect(host, pci=None):
 
             devices += [nvidia_mig.partition(devices[-1]["id"], part, listed.get(index, {})) for part in raw["mig"]]
     report.mark_duplicates(devices)
+    if any(isinstance(d["partition"], dict) and d["partition"].get("enabled") is True for d in devices):
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_mig
+
+        nvidia_mig.instances(host, devices, sources)
+    if any(d["extra"].get("confidential_memory_mib", 1) and _CONFIDENTIAL.search(str(d["name"])) for d in devices if d["kind"] == "package"):
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_confidential
+
+        nvidia_confidential.complete(host, devices, sources)
 
     read_failed, cross = system.get("early"), not_applicable("nothing was read")
     if cards is None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A MIG device of a card, made only where MIG is on."""
+"""MIG devices of a card, and the GPU instances that they lie in; read only where MIG is on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,25 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacture
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_smi as smi
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, why
+
+INSTANCES = ["nvidia-smi", "mig", "-lgi"]
+_ROW = re.compile(r"(?m)^\|\s*(\d{1,4})\s+MIG (\S+)\s+\d{1,4}\s+(\d{1,4})\s+(\d{1,3}:\d{1,3})\s*\|")
+_NONE = re.compile(r"no gpu instances found", re.IGNORECASE)
+
+
+def instances(host, devices, sources):
+    """extra.gpu_instances: [{id, profile, placement}] of each card with MIG on; placement is start:size in slices of memory."""
+    command = host.run(INSTANCES, timeout=nvidia.TIMEOUT_SHORT)
+    sources.append(report.source(command))
+    rows = _ROW.findall(command.stdout)
+    ended = command.stdout.rstrip().endswith("+")
+    failed = ""
+    if not _NONE.search(command.stdout + command.stderr) and not (command.succeeded and rows and ended):
+        failed = command.reason if not command.succeeded else "%s: not understood" % command.subject
+    for card in devices:
+        if card["kind"] == "package" and isinstance(card["partition"], dict) and card["partition"].get("enabled") is True:
+            told = [{"id": int(number), "profile": name, "placement": place} for index, name, number, place in rows if int(index) == card["index"]]
+            card["extra"]["gpu_instances"] = unknown(failed) if failed else told
 
 
 def partition(parent, raw, listed):

@@ -225,7 +225,9 @@ def _gpu(nvml, handle):
     # busId is bytes or text, by the age of nvidia-ml-py
     out["identity.pci"] = nvml.device("PciInfo", handle, convert=lambda info: info.busId)
     out["extra.pci_device"] = nvml.device("PciInfo", handle, convert=lambda info: "%08X" % info.pciDeviceId)
-    out["utilization_percent"] = nvml.device("UtilizationRates", handle, convert=lambda rates: rates.gpu)
+    rates = nvml.device("UtilizationRates", handle)
+    for place, key in (("utilization_percent", "gpu"), ("extra.memory_utilization_percent", "memory")):
+        out[place] = rates if _failed(rates) else getattr(rates, key, None)
     out["temperature_c.memory"] = nvml.field(handle, 82)
     out["recovery_action"] = nvml.field(handle, 230)
     out["processes"], out["names"] = _processes(nvml, handle)

@@ -27,6 +27,7 @@ memory_mib MiB gpu/fb_memory_usage/total
 memory_used_mib MiB gpu/fb_memory_usage/used
 extra.memory_reserved_mib MiB gpu/fb_memory_usage/reserved
 utilization_percent % gpu_util
+extra.memory_utilization_percent % memory_util
 persistence f persistence_mode
 recovery_action w gpu_recovery_action
 temperature_c.core C gpu_temp

@@ -41,6 +41,11 @@ def row_remap_banks(device, p):
         raise NoAnswer("unknown", "row_remap.banks: how many have no spare row is not told")
     if banks["none"] > p.without:
         return found("%d memory banks have no spare row left" % banks["none"], banks["none"], p.expected("without"))
+    # Counts that leave out banks say nothing of these.
+    counted, product = sum(banks.values()), products.of(device)
+    least = 1 if product is None else product.facts.get("row_banks", 1)
+    if counted < least:
+        raise NoAnswer("unknown", "row_remap.banks: %d of %d banks are counted" % (counted, least))
     return PASSED
 
 

@@ -126,11 +126,16 @@ def partition_declared(device, p):
 def confidential_declared(device, p):
     if p.on is None:
         return not_applicable("confidential computing is not declared for this node")
-    protected = told.extra(device, "confidential_memory_mib")
-    if protected.__class__ not in (int, float):
-        raise NoAnswer("unknown", "protected memory: not a number")
-    if (protected > 0) is not p.on:
-        state = "on" if protected > 0 else "off"
+    extra = device.data.get("extra")
+    if extra.__class__ is dict and "confidential" in extra:
+        now = device.flag("extra", "confidential")
+    else:
+        protected = told.extra(device, "confidential_memory_mib")
+        if protected.__class__ not in (int, float):
+            raise NoAnswer("unknown", "protected memory: not a number")
+        now = protected > 0
+    if now is not p.on:
+        state = "on" if now else "off"
         return found("Confidential computing is %s" % state, state, p.expected("on"))
     return PASSED
 
