@@ -21,7 +21,7 @@ OPTIONS = {"kv_cache_path": "/data", "directories": ["/data"]}
 MC0 = hardware.EDAC + "/mc0/"
 BTRFS = "/sys/fs/btrfs/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/"
 MINE = (
-    "recorded-errors", "machine-checks", "drive-count",
+    "recorded-errors", "machine-checks", "drive-count", "cpu-throttled", "cpu-idle-states", "vendor-daemons", "open-files-limit",
     "memory-uncorrected", "memory-corrected", "memory-offline", "memory-modules", "memory-installed", "cpu-microcode", "cpu-governor", "cpu-mitigations",
     "bmc-sensors", "bmc-events", "kv-cache-path", "file-system-writable", "file-system-errors", "disk-room", "shared-memory", "drive-health", "drive-wear",
     "drive-log", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
@@ -63,7 +63,8 @@ def test_a_healthy_server_has_nothing_and_every_rule_has_an_answer():
     silent = {rule: told.counts[rule] for rule in MINE if told.counts[rule][2] or told.counts[rule][4]}
     assert silent == {}
     passed = {rule for rule in MINE if told.counts[rule][0]}
-    assert set(MINE) - passed == {"huge-pages-reserved", "drive-count"}  # none is asked for
+    # None is asked for; AMD's processors do not count what heat does; NVIDIA asks for no idle state, and for daemons by rules of their own.
+    assert set(MINE) - passed == {"huge-pages-reserved", "drive-count", "cpu-throttled", "cpu-idle-states", "vendor-daemons"}
     assert sections["hardware"]["memory_modules"]["installed_mib"] == 16 * 65536
     assert sections["storage"]["kv_cache"]["disks"] == [{"name": "nvme0n1", "transport": "pcie", "rotational": False}]
 
@@ -216,8 +217,53 @@ def test_room(statvfs, expected):
     assert found(judged(statvfs=statvfs)[0]) == expected
 
 
+def heat(*packages):
+    """Files of processors of which each NUMA node has two. packages: (package of its first, count, milliseconds or None) of each node."""
+    files = {"/sys/devices/system/node": {"dir": ["node%d" % n for n in range(len(packages))]}}
+    for number, (package, count, spent) in enumerate(packages):
+        first = 2 * number
+        files["/sys/devices/system/node/node%d" % number] = {"dir": ["cpulist"]}
+        files["/sys/devices/system/node/node%d/cpulist" % number] = "%d-%d\n" % (first, first + 1)
+        base = "%s/cpu%d/" % (hardware.CPU, first)
+        files[base + "topology/physical_package_id"] = "%d\n" % package
+        files[base + "thermal_throttle/package_throttle_count"] = count
+        files[base + "thermal_throttle/package_throttle_total_time_ms"] = {"absent": True} if spent is None else "%d\n" % spent
+    return files
+
+
+@pytest.mark.parametrize(
+    ("packages", "read", "expected"),
+    [
+        ([(0, "0\n", 0), (1, "0\n", 0)], {"0": (0, 0.0), "1": (0, 0.0)}, {}),
+        ([(0, "0\n", 0), (1, "31\n", 4500)], {"0": (0, 0.0), "1": (31, 4.5)}, {"cpu-throttled": "info"}),
+        ([(0, "0\n", 0), (0, "0\n", 0), (1, "90\n", 900000)], {"0": (0, 0.0), "1": (90, 900.0)}, {"cpu-throttled": "warn"}),
+        ([(0, "2\n", None)], {"0": (2, None)}, {"cpu-throttled": "info"}),
+    ],
+)
+def test_heat_that_slowed_a_package_down(packages, read, expected):
+    """The first processor of each NUMA node is asked: the second socket's heat is not the first one's."""
+    result, sections = judged(heat(*packages))
+    told = sections["hardware"]["processors"]["package_throttles"]
+    assert {name: (one["count"], one["seconds"] if isinstance(one["seconds"], float) else None) for name, one in told.items()} == read
+    assert found(result) == expected
+    assert demo.misfits(sections) == []
+
+
+@pytest.mark.parametrize(("said", "kind"), [({"absent": True}, "not_applicable"), ({"error": "EACCES"}, "unknown"), ("many\n", "unknown")])
+def test_heat_that_is_not_told_is_no_heat(said, kind):
+    files = dict(heat((0, "0\n", 0)), **{hardware.CPU + "/cpu0/thermal_throttle/package_throttle_count": said})
+    result, sections = judged(files)
+    assert result.outcome("cpu-throttled") == kind and found(result) == {}
+    assert demo.misfits(sections) == []
+
+
+def test_few_files_may_be_opened():
+    limits = {"memlock": ["unlimited"] * 2, "nofile": [1024, 4096], "nproc": [4126480, 4126480]}
+    assert found(judged(limits=limits)[0]) == {"open-files-limit": "info"}
+
+
 def test_few_processes_are_allowed():
-    limits = {"memlock": ["unlimited"] * 2, "nofile": [9, 9], "nproc": [500, 500]}
+    limits = {"memlock": ["unlimited"] * 2, "nofile": [9000, 9000], "nproc": [500, 500]}
     assert found(judged(limits=limits)[0]) == {"process-limit": "info"}
 
 
