@@ -9,10 +9,12 @@ import difflib
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.container_command import PULL
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.container_runtime import RUNTIMES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
 _LONGEST = 86400
+PORTS = tuple(ascend.OPTIONS["ports"]["choices"])
 EXIT_RULES = ("verdict", "allocation")  # what a run fails for: a node that is not accepted, or a detection or row that is unavailable
 
 
@@ -70,6 +72,11 @@ def _pull(value):
         raise ValueError(" | ".join(PULL))
 
 
+def _ports(value):
+    if value not in PORTS:
+        raise ValueError(" | ".join(PORTS))
+
+
 def _text(value):
     if not isinstance(value, str) or value.startswith("-"):
         raise ValueError("the name of an image")
@@ -99,6 +106,7 @@ CHECKS = {
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
     "accelerator_manufacturers": _manufacturers,
+    "accelerator_npu_ports": _ports,
     "accelerator_probe": _bool,
     "accelerator_probe_deadline": _seconds,
     "accelerator_probe_image": _text,
