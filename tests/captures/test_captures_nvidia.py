@@ -1,11 +1,12 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What real NVIDIA tools printed, read through recordings. Each file of the index has an entry here: checked, or not read and why."""
+"""What real NVIDIA tools printed, read through recordings. Each file of the index has an entry here: checked, checked elsewhere, or not read and why."""
 
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 
 import nvidia_samples as samples
 import pytest
@@ -14,25 +15,26 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 from nvidia_text_captures import CHECKS as TEXT_CHECKS
 from nvidia_text_captures import clean, found
 
-# By the beginning of the file's name; the longest that fits counts. Nothing of the reader of a node asks these.
+# By the beginning of the file's name; the longest that fits counts. These start work on the cards: they are tests, not questions to a node.
 NOT_READ = {
-    "conf-compute-f-on": "nvidia-smi conf-compute -f: NVML and -q -x tell the protected memory of each card",
-    "dcgmi-diag-": "dcgmi diag: a test that runs for minutes, not a question to a node",
-    "dcgmi-discovery-l-": "dcgmi discovery -l: DCGM lists what NVML does",
-    "dcgmi-nvlink-e-": "dcgmi nvlink -e: NVML and nvidia-smi nvlink -e tell the same without a host engine",
-    "dcgmi-topo-": "dcgmi topo: nvidia-smi topo tells the same",
-    "dcgmi-v-3.1.8": "dcgmi -v: versions of services",
-    "fabricmanager-journal-": "journalctl -u nvidia-fabricmanager: state and versions tell the same: test_captures_nvidia_agree.py",
-    "fabricmanager-log-": "/var/log/fabricmanager.log: a log of the daemon's own; the kernel's log and the state of the fabric are read",
-    "fabricmanager-status-": "systemctl status nvidia-fabricmanager: systemctl show and the kernel's log tell the same: test_captures_nvidia_agree.py",
-    "mig-lgi-": "nvidia-smi mig -lgi: -q -x, -q and -L list the devices that can be used",
+    "dcgmi-diag-": "dcgmi diag: a test that runs for minutes; its result is no passive fact",
     "nvbandwidth-": "nvbandwidth: a measurement",
-    "pmon-": "nvidia-smi pmon: samples over time",
-    "query-": "nvidia-smi --query-gpu and --query-compute-apps: -q -x, -q and the table tell the same",
-    "topo-": "nvidia-smi topo: allocation_info reads it: tests/captures/test_captures_paths.py",
+}
+# What is asserted of them elsewhere. The reader of the section accelerators asks for the output of another command.
+ELSEWHERE = {
+    "conf-compute-": "test_captures_nvidia_tools.py",
+    "dcgmi-discovery-": "test_captures_nvidia_tools.py",
+    "dcgmi-nvlink-": "test_captures_nvidia_tools.py",
+    "dcgmi-topo-": "test_captures_nvidia_tools.py",
+    "dcgmi-v-": "test_captures_nvidia_tools.py",
+    "fabricmanager-": "test_captures_nvidia_tools.py",
+    "mig-lgi-": "test_captures_nvidia_tools.py",
+    "pmon-": "test_captures_nvidia_tools.py",
+    "query-": "test_captures_nvidia_tools.py",
+    "topo-": "test_captures_paths.py",
 }
 # Several files of one kind are named in full, so that a new one of the kind is noticed.
-NOT_READ_FILES = [
+OTHER_FILES = [
     "conf-compute-f-on.txt",
     "dcgmi-diag-json-3.1.0-nulls-and-prefix.txt",
     "dcgmi-diag-json-per-gpu-skip-fail-3.x.json",
@@ -370,13 +372,17 @@ def test_every_capture_has_an_entry(captures):
             row["path"].partition("/")[2] for row in csv.DictReader(index, delimiter="\t", quoting=csv.QUOTE_NONE) if row["path"].startswith("nvidia-smi/")
         }
     lying = {path.name for path in (captures / "nvidia-smi").iterdir()}
-    assert listed | lying == {*CHECKS, *NOT_READ_FILES}
-    assert not set(CHECKS) & set(NOT_READ_FILES)
-    assert all(any(name.startswith(kind) for kind in NOT_READ) for name in NOT_READ_FILES)
+    assert listed | lying == {*CHECKS, *OTHER_FILES}
+    assert not set(CHECKS) & set(OTHER_FILES)
+    for name in OTHER_FILES:
+        told = [kind for kind in (*NOT_READ, *ELSEWHERE) if name.startswith(kind)]
+        assert len(told) == 1, name
+        if told[0] in ELSEWHERE:
+            assert name in (Path(__file__).parent / ELSEWHERE[told[0]]).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", NOT_READ_FILES)
-def test_a_capture_that_is_not_read_is_not_taken_for_an_answer(captures, name):
+@pytest.mark.parametrize("name", OTHER_FILES)
+def test_a_capture_of_another_command_is_not_taken_for_an_answer(captures, name):
     """The output of another command in the place of ours: no card, no exception, never a healthy node."""
     text = (captures / "nvidia-smi" / name).read_text(errors="replace")
     commands = [samples.run(*words.split(), stdout=text) for words in ("-q -x", "-q", "", "-L")]
