@@ -211,6 +211,7 @@ class Group:
         (Group("amd", "30.10.1", "6.1.2"), {"unknown"}),
         (Group("amd", "30.20.0", "7.1.0"), {"good"}),
         (Group("amd", "30.20.1", "6.4.3"), {"unknown"}),
+        (Group("amd", "6.16.6", "7.1.1"), {"good"}),
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "open"), {"good"}),
         (Group("nvidia", "580.95.05", "13.0", "NVIDIA B200", "proprietary"), {"good", "bad"}),
         (Group("nvidia", "570.86.15", "12.8", "Tesla V100-SXM2-16GB", "open"), {"good", "bad"}),
