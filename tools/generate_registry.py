@@ -21,7 +21,9 @@ A class is written as in sysfs without the programming interface: 1200 processin
 0300 VGA, 0380 other display, 0b40 co-processor, 0880 system peripheral, 0780 communication controller, 0680 other bridge.
 Display classes are listed only for manufacturers whose display adapters all compute; for AMD an integrated or desktop
 display adapter is an accelerator only by its device id, or by what a card has and integrated graphics have not: a switch, memory.
+Graphics in Intel's processors hang on no port, cards do: there a port of the same vendor id above says as much as a switch.
 `internal_switch`: the card carries its own PCIe switch with the card's vendor id, and the link to the slot is that switch's.
+`host_maker`: the vendor id is also that of processors and chipsets; functions that are no display adapters are passed over unseen.
 `device_nodes` are patterns below /dev. `modules` are names in /sys/module. `first_class` manufacturers come first.
 """
 
@@ -44,7 +46,7 @@ HEADER = '''# Copyright (c) 2026 Fleetproof maintainers
 
 from __future__ import annotations
 
-# Text, because every KiB of it costs time on each node: NAME: TITLE, then lists, then device ids with their model (+ bridge, - not an accelerator).
+# Text, for every KiB costs time on each node: NAME: TITLE, lists, device ids with their model (+ bridge, - no accelerator).
 _TEXT = """
 '''
 FOOTER = '''"""
@@ -72,7 +74,7 @@ FIRST_CLASS = tuple(name for name, entry in MANUFACTURERS.items() if "first_clas
 NODE_LISTS = ("vendors", "classes", "bridge_classes", "modules")
 LISTS = (*NODE_LISTS, "device_nodes")  # checked here, but no reader on the node asks for them
 TABLES = ("bridges", "excluded", "devices")
-FLAGS = ("internal_switch",)
+FLAGS = ("internal_switch", "host_maker")
 OTHER = ("title", "first_class", "sources")
 HEX4 = re.compile(r"[0-9a-f]{4}\Z")
 WORD = re.compile(r"[A-Za-z0-9_./\[\]*-]+\Z")

@@ -13,6 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacture
     gaudi,
     hygon,
     iluvatar,
+    intel,
     kunlunxin,
     metax,
     mthreads,
@@ -20,6 +21,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacture
     nvidia,
     tenstorrent,
     thead,
+    tpu,
 )
 
 READERS = (
@@ -30,6 +32,7 @@ READERS = (
     gaudi,
     hygon,
     iluvatar,
+    intel,
     kunlunxin,
     metax,
     mthreads,
@@ -37,4 +40,5 @@ READERS = (
     nvidia,
     tenstorrent,
     thead,
+    tpu,
 )

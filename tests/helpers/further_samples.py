@@ -1,20 +1,26 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Outputs of hl-smi, neuron-ls, tt-smi, Kunlunxin's xpu-smi and efsmi in their shapes, with values of our own, and recordings made of them."""
+"""Outputs of hl-smi, neuron-ls, tt-smi, Kunlunxin's xpu-smi and efsmi in their shapes, with values of our own, and recordings made of them.
+
+Those of Intel's xpu-smi and of tpu-info are in xpu_samples.
+"""
 
 from __future__ import annotations
 
 import json
 
+import xpu_samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import enflame, gaudi, kunlunxin, neuron, tenstorrent
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import enflame, gaudi, intel, kunlunxin, neuron, tenstorrent, tpu
 
-READERS = {"enflame": enflame, "gaudi": gaudi, "kunlunxin": kunlunxin, "neuron": neuron, "tenstorrent": tenstorrent}
-PROGRAMS = {"enflame": "efsmi", "gaudi": "hl-smi", "kunlunxin": "xpu-smi", "neuron": "neuron-ls", "tenstorrent": "tt-smi"}
+READERS = {"enflame": enflame, "gaudi": gaudi, "intel": intel, "kunlunxin": kunlunxin, "neuron": neuron, "tenstorrent": tenstorrent, "tpu": tpu}
+PROGRAMS = {
+    "enflame": "efsmi", "gaudi": "hl-smi", "intel": "xpu-smi", "kunlunxin": "xpu-smi", "neuron": "neuron-ls", "tenstorrent": "tt-smi", "tpu": "tpu-info",
+}  # fmt: skip
 VENDORS = {
     "enflame": ("1e36", "c035", "120000"), "gaudi": ("1da3", "1020", "120000"), "kunlunxin": ("1d22", "3686", "078000"),
-    "neuron": ("1d0f", "7364", "088000"), "tenstorrent": ("1e52", "b140", "120000"),
+    "neuron": ("1d0f", "7364", "088000"), "tenstorrent": ("1e52", "b140", "120000"), "intel": ("8086", "0bd5", "038000"), "tpu": ("1ae0", "006f", "ff0000"),
 }  # fmt: skip
 HL_QUERY = "-Q %s -f csv" % ",".join(gaudi.FIELDS)
 
@@ -39,6 +45,8 @@ def bus(manufacturer, count):
         files.update({"%s/%s/%s" % (real, address(position), key): value + "\n" for key, value in values.items()})
         files["%s/%s/driver" % (real, address(position))] = {"link": "../../../bus/pci/drivers/some"}
         files["%s/%s/physfn" % (real, address(position))] = {"absent": True}
+        files["%s/%s/accel" % (real, address(position))] = {"absent": True}
+        files["%s/%s/iommu_group" % (real, address(position))] = {"link": "../../../../kernel/iommu_groups/%d" % position}
         files.update({"%s/%s" % (real, key): values[key] + "\n" for key in values if "link" in key})
     return files
 
@@ -71,7 +79,9 @@ def everywhere(manufacturer, entry):
     """Every call that the reader may make, answered the same way."""
     words = {
         "enflame": ("-q", ""), "gaudi": ("", HL_QUERY), "kunlunxin": ("-q", "", "xpu_smi -q", "xpu_smi"), "neuron": ("-j", ""),
-        "tenstorrent": ("-s --snapshot_no_tty", "-ls"),
+        "tenstorrent": ("-s --snapshot_no_tty", "-ls"), "tpu": ("", "--process"),
+        "intel": ("discovery -j", "discovery", "-v", "discovery -d 0 -j", "health -l -j", "config -d 0 -j", "ps -j", "topology -m", "vgpu --precheck -j",
+                  xpu_samples.DUMP, "stats -d 0 -j"),
     }  # fmt: skip
     return dict.fromkeys(words[manufacturer], entry)
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sections of Intel Gaudi, AWS Neuron, Tenstorrent, Kunlunxin and Enflame: what they share. Each has a file of its own for the rest."""
+"""The sections of Intel Gaudi and GPU, AWS Neuron, Tenstorrent, Kunlunxin, Enflame and Google TPU: what they share. Each has a file of its own for the rest."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import random
 
 import further_samples as samples
 import pytest
+import xpu_samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown
 from gmi_samples import garble
 
@@ -29,6 +30,11 @@ def good(manufacturer, count=3):
         "kunlunxin": {"-q": samples.xpu_query([{}] * count), "": samples.xpu_table([BAR] * count)},
         "neuron": {"-j": samples.neuron_json(count), "": samples.neuron_table(count, "trn2.test")},
         "tenstorrent": {"-s --snapshot_no_tty": samples.tt_snapshot(chips), "-ls": samples.tt_list(rows)},
+        "intel": {
+            "discovery -j": xpu_samples.listing(list(map(samples.address, range(count)))),
+            "discovery": xpu_samples.listing_table(list(map(samples.address, range(count)))),
+        },
+        "tpu": {"": xpu_samples.tpu_table(count), "--process": xpu_samples.tpu_processes(count)},
     }[manufacturer]
 
 
@@ -47,7 +53,7 @@ def test_both_ways_tell_the_same_cards(manufacturer):
         assert section["devices"][0]["pcie"]["width_current"] == 16
         assert section["manufacturer"] == manufacturer and section["note"]
     one, other = ([(d["memory_mib"], d["temperature_c"]) for d in section["devices"]] for section in ways)
-    if manufacturer != "tenstorrent":  # its list has no telemetry
+    if manufacturer not in ("tenstorrent", "tpu"):  # the second list has no telemetry
         assert one == other
 
 
@@ -87,7 +93,9 @@ def test_a_tool_that_fails_is_never_a_healthy_node(manufacturer, entry, words):
 def test_a_node_without_such_a_card(manufacturer):
     missing = samples.everywhere(manufacturer, {"missing": True})
     assert samples.read(manufacturer, missing)["detection"]["state"] == "not-declared"
-    nodes = {"enflame": "gcu0", "gaudi": "hl0", "kunlunxin": "xpu0", "neuron": "neuron0", "tenstorrent": "tenstorrent"}
+    nodes = {"enflame": "gcu0", "gaudi": "hl0", "kunlunxin": "xpu0", "neuron": "neuron0", "tenstorrent": "tenstorrent", "tpu": "accel0"}
+    if manufacturer == "intel":
+        return  # its nodes and drivers are there for the graphics of processors too
     assert samples.read(manufacturer, missing, nodes=[nodes[manufacturer]])["detection"]["state"] == "unavailable"
 
 
@@ -95,7 +103,8 @@ def test_a_node_without_such_a_card(manufacturer):
 def test_the_tool_says_none(manufacturer):
     said = {
         "enflame": "No GCU device found", "gaudi": "No Habana devices found", "kunlunxin": "No devices were found", "neuron": "no neuron device found",
-        "tenstorrent": "No Tenstorrent devices detected! Please check your hardware and try again.",
+        "tenstorrent": "No Tenstorrent devices detected! Please check your hardware and try again.", "intel": "No device discovered",
+        "tpu": "No TPU chips found.",
     }[manufacturer]  # fmt: skip
     entry = samples.everywhere(manufacturer, {"stdout": said + "\n", "rc": 1})
     assert samples.read(manufacturer, entry)["detection"]["state"] == "not-declared"

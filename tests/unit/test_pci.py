@@ -119,6 +119,10 @@ def test_only_the_manufacturers_asked_for():
         ("1d0f", "7364", "088000", "accelerator"),
         ("1d0f", "ec20", "020000", "other"),
         ("1da3", "1020", "120000", "accelerator"),
+        ("8086", "0bd5", "038000", "accelerator"),
+        ("8086", "4c8a", "030000", "other"),
+        ("1ae0", "006f", "ff0000", "accelerator"),
+        ("1ae0", "0042", "020000", "other"),
     ],
 )
 def test_roles(vendor, device, pci_class, role):
@@ -142,6 +146,25 @@ def test_a_display_adapter_below_a_switch_of_its_own_maker_is_a_card():
         "0000:03:00.0": "accelerator", "0000:03:00.1": "other", "0000:0d:00.0": "other",
     }  # fmt: skip
     assert section["counts"]["amd"] == 1
+
+
+def test_intel_cards_hang_on_a_port_and_integrated_graphics_on_none():
+    """Their switch has the vendor id of the processor's ports: the link to the slot is the switch's, never the port's."""
+    files, chain = {}, ("pci0000:26", "0000:26:01.0", "0000:27:00.0", "0000:28:01.0")
+    function(files, "0000:00:02.0", above=("pci0000:00",), vendor="8086", device="4c8a", driver="i915", **{"class": "030000"})
+    function(files, "0000:00:1f.3", above=("pci0000:00",), vendor="8086", device="a3f0", **{"class": "040300"})
+    for number, address in enumerate(chain[1:]):
+        function(files, address, above=chain[: number + 1], vendor="8086", device="4fa0", **{"class": "060400"})
+    function(files, "0000:29:00.0", above=chain, vendor="8086", device="fffe", driver="xe", max_link_width="1", **{"class": "030000"})
+    function(files, "0000:3a:00.0", above=("pci0000:39", "0000:39:01.0"), vendor="8086", device="0bd5", driver="vfio-pci", **{"class": "038000"})
+    section = pci.scan(host(files))
+    assert {entry["address"]: entry["role"] for entry in section["devices"]} == {
+        "0000:00:02.0": "other", "0000:29:00.0": "accelerator", "0000:3a:00.0": "accelerator",
+    }  # fmt: skip
+    assert section["counts"]["intel"] == 2
+    new, known = section["devices"][1:]
+    assert (new["pcie"]["width_max"], new["upstream"]["address"], known["upstream"]["address"]) == (16, "0000:26:01.0", "0000:39:01.0")
+    assert list(new["model"]) == ["unknown"] and known["model"] == "Max 1550"
 
 
 @pytest.mark.parametrize(
@@ -193,6 +216,9 @@ def test_a_new_card_of_another_class_is_counted_once_its_driver_has_it(vendor, p
         ("1d0f", "8061", "010802"),
         ("1002", "14a0", "060400"),
         ("1a03", "2000", "030000"),
+        ("8086", "1593", "020000"),
+        ("8086", "4940", "0b4000"),
+        ("8086", "0b25", "088000"),
     ],
 )
 def test_chipset_functions_of_the_same_vendor_are_not_listed(vendor, device, pci_class):

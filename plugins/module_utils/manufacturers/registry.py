@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-# Text, because every KiB of it costs time on each node: NAME: TITLE, then lists, then device ids with their model (+ bridge, - not an accelerator).
+# Text, for every KiB costs time on each node: NAME: TITLE, lists, device ids with their model (+ bridge, - no accelerator).
 _TEXT = """
 amd: AMD
 flags first_class internal_switch
@@ -259,6 +259,20 @@ modules habanalabs habanalabs_cn habanalabs_en habanalabs_ib
 1020 Gaudi2
 1060 Gaudi3
 1063 Gaudi3 add-in card
+intel: Intel GPU
+flags internal_switch host_maker
+vendors 8086
+0b69 Max 1450
+0b6e Max 1100C
+0bd5,0bd6 Max 1550
+0bd9,0bda,0bdb Max 1100
+56a0 Arc A770
+56c0 Flex 170
+56c1 Flex 140
+e20b Arc B580
+e211 Arc Pro B60
+e212 Arc Pro B50
+e223 Arc Pro B70
 kunlunxin: Kunlunxin
 vendors 1d22
 classes 12
@@ -281,6 +295,14 @@ modules tenstorrent
 401e Wormhole
 b140 Blackhole
 faca Grayskull
+tpu: Google TPU
+vendors 1ae0
+0027 TPU v2 / v3
+005e TPU v4
+0062 TPU v5p
+0063 TPU v5e
+006f TPU v6e
+0076 TPU7x
 """
 
 

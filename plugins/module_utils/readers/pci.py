@@ -27,7 +27,6 @@ _SPEED = re.compile(r"(\d{1,3}(?:\.\d)?) ?GT/s")
 _WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 # What a person could take for an accelerator: network, display, multimedia, communication, processor, accelerator.
 _LISTED = ("02", "03", "04", "07", "0b", "12")
-_CARVED = 2 << 30  # bytes; what firmware sets aside of the host's memory for graphics is seldom more
 
 
 def _hex(digits):
@@ -57,7 +56,7 @@ def _numa(text):
     return node if node >= 0 else unknown("the firmware names no NUMA node (%d)" % node)
 
 
-def _read(host, address, name, convert):
+def read(host, address, name, convert):
     return from_answer(host.read_text("%s/%s/%s" % (DEVICES, address, name)), convert)
 
 
@@ -74,7 +73,7 @@ def link(host, address):
     return dict(widths, **speeds)
 
 
-def _driver(host, address):
+def driver_of(host, address):
     answer = host.readlink("%s/%s/driver" % (DEVICES, address))
     if answer.status == ABSENT:
         return None
@@ -106,30 +105,6 @@ def role_of(entry, device, pci_class):
     return ACCELERATOR if any(pci_class.startswith(prefix) for prefix in entry["classes"]) else OTHER
 
 
-def _shows_itself(host, address, entry, vendors, pci_class):
-    """Whether a function that neither id nor class names is an accelerator by what it hangs on, or by the driver that took it."""
-    if "internal_switch" not in entry["flags"]:
-        return _driver(host, address) in entry["modules"]
-    # the driver takes integrated graphics too: those have no switch of the card's maker above them
-    if not pci_class.startswith("03"):
-        return False
-    path = _path(host, address)
-    if isinstance(path, list) and len(path) > 1 and vendors.get(path[-2]) == vendors[address]:
-        return True
-    return _driver(host, address) in entry["modules"] and not _in_processor(address, vendors) and _own_memory(host, address)
-
-
-def _in_processor(address, vendors):
-    """Integrated graphics share their device with functions of AMD the maker of processors (security processor, USB)."""
-    return any(vendors.get("%s.%d" % (address[:-2], number)) == "1022" for number in range(8))
-
-
-def _own_memory(host, address):
-    """A card has memory of its own. Documentation/gpu/amdgpu/driver-misc: mem_info_vram_total, in bytes."""
-    size = _read(host, address, "mem_info_vram_total", int)
-    return is_known(size) and size > _CARVED
-
-
 def _model(entry, role, device):
     for table in ("devices", "bridges", "excluded"):
         if is_known(device) and device in entry[table]:
@@ -139,7 +114,7 @@ def _model(entry, role, device):
     return unknown("device id %s is not in the table" % device if is_known(device) else why(device))
 
 
-def _path(host, address):
+def path_of(host, address):
     """Components of the function's real sysfs path, from the root complex down, or unknown."""
     answer = host.readlink("%s/%s" % (DEVICES, address))
     if not answer.ok:
@@ -153,12 +128,12 @@ def _ends(host, address, internal_switch, vendors, ports):
 
     A card with its own switch (AMD) meets the slot with that switch: the link of the function itself is inside the card.
     """
-    path = _path(host, address)
+    path = path_of(host, address)
     if not is_known(path):
         return link(host, address), path
     own = address
     above = path[:-1]
-    while internal_switch and above and vendors.get(above[-1]) == vendors[address]:
+    while internal_switch and len(above) > 3 and vendors.get(above[-1]) == vendors[address]:
         own = above.pop()
     pcie = link(host, own)
     if not above or not _ADDRESS.match(above[-1]):
@@ -174,15 +149,15 @@ def _entry(host, address, name, vendor, device, pci_class, role):
         "address": address,
         "vendor": vendor,
         "device": device,
-        "subsystem_vendor": _read(host, address, "subsystem_vendor", _hex(4)),
-        "subsystem_device": _read(host, address, "subsystem_device", _hex(4)),
+        "subsystem_vendor": read(host, address, "subsystem_vendor", _hex(4)),
+        "subsystem_device": read(host, address, "subsystem_device", _hex(4)),
         "class": "0x%s" % pci_class if is_known(pci_class) else pci_class,
-        "revision": _read(host, address, "revision", _hex(2)),
+        "revision": read(host, address, "revision", _hex(2)),
         "manufacturer": name,
         "role": role,
         "model": _model(MANUFACTURERS[name], role, device),
-        "driver": _driver(host, address),
-        "numa_node": _read(host, address, "numa_node", _numa),
+        "driver": driver_of(host, address),
+        "numa_node": read(host, address, "numa_node", _numa),
     }
 
 
@@ -222,11 +197,16 @@ def scan(host, manufacturers=None):
         if name not in wanted:
             continue
         entry = MANUFACTURERS[name]
-        device = _read(host, address, "device", _hex(4))
-        pci_class = _read(host, address, "class", _hex(6))
+        pci_class = read(host, address, "class", _hex(6))
+        if "host_maker" in entry["flags"] and str(pci_class)[:2] != "03":  # the kernel has it in memory: only old recordings lack it
+            continue
+        device = read(host, address, "device", _hex(4))
         role = role_of(entry, device, pci_class)
-        if role == OTHER and device not in entry["excluded"] and _shows_itself(host, address, entry, vendors, pci_class):
-            role = ACCELERATOR
+        if role == OTHER and device not in entry["excluded"]:
+            # Here, because most nodes have no such function.
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.pci_unlisted import shows_itself
+
+            role = ACCELERATOR if shows_itself(host, address, entry, vendors, pci_class) else OTHER
         if role == OTHER and device not in entry["excluded"] and pci_class[:2] not in _LISTED:
             continue
         if role == ACCELERATOR:
