@@ -96,6 +96,38 @@ def topology():
     return "\n".join(lines) + "\n\nLegend:\n\n" + "".join("  %s\n" % line for line in legend)
 
 
+def hccs():
+    columns = {
+        "health status": "OK", "lane mode": [4] * 7, "link lane list": ["1111"] * 7, "link speed": [224] * 7,
+        "retry count": [0] * 7, "error count": [0] * 7, "first error lane": "NA",
+    }  # fmt: skip
+    told = {name: value if isinstance(value, str) else "[%s]" % "".join("%-20s " % one for one in value) for name, value in columns.items()}
+    return "".join("\t%-30s : %s\n" % ("hccs %s " % name, value) for name, value in told.items())
+
+
+def network(made, number):
+    """The ports of the NPUs: a subnet for each of four rails."""
+    lines = []
+    for npu in range(8):
+        rail, place = npu % 4, 2 * number + npu // 4
+        settings = {"address": "10.60.%d.%d" % (rail, 10 + place), "netmask": "255.255.255.0", "netdetect": "10.60.%d.1" % rail, "gateway": "10.60.%d.1" % rail}
+        lines += ["%s_%d=%s\n" % (key, npu, value) for key, value in settings.items()]
+        made.run("hccn_tool", "-i", str(npu), "-link", "-g", rc=0, stdout="link status: UP\n")
+        made.run("hccn_tool", "-i", str(npu), "-net_health", "-g", rc=0, stdout="net health status: Success\n")
+        said = "dev_id:%d, tls switch[0](0:disable, 1:enable), tls preconfigured[1](0:non-preset, 1:preset), tls alarm time threshold[60]days\n" % npu
+        made.run("hccn_tool", "-i", str(npu), "-tls", "-g", rc=0, stdout=said)
+    made.files["/etc/hccn.conf"] = "".join(lines)
+
+
+def components():
+    rows = ["{"]
+    for npu in range(8):
+        for kind, name in ((0, "nve"), (3, "uefi"), (8, "imu"), (9, "imp")):
+            rows.append("Get component version(%s) succeed for deviceId(%d), componentType(%d)." % (FIRMWARE, npu, kind))
+            rows.append('\t{"device_id":%d, "component":%s, "version":%s}' % (npu, name, FIRMWARE))
+    return "\n".join([*rows, "}"]) + "\n"
+
+
 def listing():
     return pairs(("Total Count", 8)) + "".join("\n" + pairs(("NPU ID", npu), ("Chip Count", 1)) for npu in range(8))
 
@@ -155,6 +187,9 @@ def node(name, number, note, narrow=None):
         enabled = pairs(("NPU ID", npu), ("Chip Count", 1)) + enable + pairs(("Chip ID", 0))
         made.run("npu-smi", "info", "-t", "ecc-enable", "-i", str(npu), rc=0, stdout=enabled)
         made.run("npu-smi", "info", "-t", "board", "-i", str(npu), "-c", "0", rc=0, stdout=chip(number, npu))
+        made.run("npu-smi", "info", "-t", "hccs", "-i", str(npu), "-c", "0", rc=0, stdout=hccs())
+    network(made, number)
+    made.run("upgrade-tool", "--device_index", "-1", "--component", "-1", "--version", rc=0, stdout=components(), seconds=1.1)
     made.log += [
         (18.220371, "[ascend] [devdrv_pcie] device %s probe finish" % address(0).lower()),
         (18.904115, "[ascend] [drv_davinci] davinci manager init success"),
