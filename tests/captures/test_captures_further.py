@@ -9,14 +9,21 @@ import json
 import os
 
 import further_samples as samples
+import health_nodes
 import pytest
+import synthetic
+import xpu_samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import tpu
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import xpu_smi
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import recording
 from gmi_captures import INDEX, NEEDED, ROOT, shown, verdict
 
 pytestmark = NEEDED
-FOLDERS = {"gaudi": "gaudi", "aws-neuron": "neuron", "tenstorrent": "tenstorrent", "kunlunxin": "kunlunxin", "enflame": "enflame"}
-UNREAD = ("google-tpu", "intel-xpu")  # manufacturers without a reader
+FOLDERS = {
+    "gaudi": "gaudi", "aws-neuron": "neuron", "tenstorrent": "tenstorrent", "kunlunxin": "kunlunxin", "enflame": "enflame", "intel-xpu": "intel",
+    "google-tpu": "tpu",
+}  # fmt: skip
 VALUES = ("name", "identity.pci", "temperature_c.core", "power_w.draw", "power_w.limit", "memory_used_mib", "memory_mib")
 
 
@@ -28,13 +35,17 @@ class Capture:
 
     def section(self, words, manufacturer=None, places=()):
         """places: PCI addresses of the cards, [] for none, None where the bus is not read."""
+        return self.sections({words: self.path}, manufacturer, places)
+
+    def sections(self, captures, manufacturer=None, places=()):
+        """captures: path by the tool's arguments."""
         manufacturer = manufacturer or FOLDERS[self.path.split("/")[0]]
-        entry = {"stdout_file": os.path.relpath(ROOT / self.path, self.folder)}
-        document = samples.document(manufacturer, {words: entry})
+        entries = {words: {"stdout_file": os.path.relpath(ROOT / path, self.folder)} for words, path in captures.items()}
+        document = samples.document(manufacturer, entries)
         document["node"] = "capture"
         target = self.folder / "capture.json"
         target.write_text(json.dumps(document))
-        entries = [{"address": place, "numa_node": 0, "model": "Inferentia"} for place in places]
+        entries = [{"address": place, "numa_node": 0, "model": "Inferentia" if manufacturer == "neuron" else "TPU v6e"} for place in places]
         return samples.READERS[manufacturer].collect(ReplayHost(recording.load(target)), entries)
 
 
@@ -200,6 +211,126 @@ def enflame_query(capture):
         assert (device["extra"]["reserved_mib"], device["extra"]["total_errors"], device["extra"]["resets"]) == (1129, 0, 0)
 
 
+XPU = {
+    "discovery -j": "discovery.json", "discovery -d 0 -j": "discovery-d.txt", "-v": "v.txt", "config -d 0 -j": "config-d0.txt", "stats -d 0 -j": "stats-d0.txt",
+    "topology -m": "topology-m.txt", "vgpu --precheck -j": "vgpu-precheck-fail.txt", xpu_samples.DUMP: "dump.csv",
+}  # fmt: skip
+
+
+def xpu(capture, **changes):
+    """One node of every command that was captured, all of them of device 0."""
+    captures = {words: "intel-xpu/xpu-smi-" + name for words, name in dict(XPU, **changes).items() if name}
+    section = capture.sections(captures)
+    assert section["detection"]["detail"] == "Intel(R) Graphics [0x020a] x1" and verdict(section) == ("ok", 1)
+    return section
+
+
+def xpu_list(capture):
+    section = capture.section("discovery" if capture.path.endswith("txt") else "discovery -j")
+    assert verdict(section) == ("ok", 1)
+    assert shown(section, "name", "identity.pci", "identity.uuid", "kind") == [
+        ("intel:0", "Intel(R) Graphics [0x020a]", "0000:4d:00.0", "00000000-0000-0000-0000-020a00008086", "package")
+    ]
+    assert section["devices"][0]["extra"].get("pci_device") == ("0x020a" if capture.path.endswith("json") else None)
+
+
+def xpu_details(capture):
+    section = xpu(capture)
+    assert len(section["devices"]) == 1  # a tile is no device
+    keys = ("extra.tiles", "memory_mib", "ecc.mode", "pcie.generation_max", "pcie.width_max", "identity.serial", "identity.slot", "clocks_mhz.core_max")
+    assert shown(section, *keys) == [("intel:0", 2, 32768, "enabled", 4, 16, "?", "Riser 1, slot 1", 1400)]
+    assert shown(section, "firmware.gfx", "extra.xe_link_ports") == [("intel:0", "ATS0_1.1", 16)]
+    assert section["driver"]["version"] == "16929133"
+
+
+def xpu_newer(capture):
+    section = capture.section("discovery -j")
+    assert verdict(section) == ("ok", 1)
+    keys = ("name", "identity.pci", "memory_mib", "pcie.generation_max", "pcie.width_max", "ecc.mode", "extra.pci_device", "identity.uuid")
+    assert shown(section, *keys) == [
+        ("intel:0", "Intel(R) Arc(TM) B580 Graphics", "0000:03:00.0", 12216, 4, 8, "disabled", "0xe20b", "00000000-0000-0003-0000-0000e20b8086")
+    ]
+    device = section["devices"][0]
+    # The state is the tool's own word; a version that is empty is none, whatever the firmware's status is.
+    assert (device["health"], device["firmware"]) == ({"state": "ok", "detail": "device: normal"}, {})
+    assert section["driver"]["version"] == "9FF4708BCC22C0EE6FD801A"
+    assert device["extra"]["kernel_version"] == "6.19.0-rc6"
+
+
+def xpu_config(capture):
+    device = xpu(capture)["devices"][0]
+    assert [device["power_w"][key] for key in ("limit", "limit_min", "limit_max")] == [300.0, 1, 500]
+    assert (device["ecc"]["mode"], device["extra"]["ecc_pending"]) == ("enabled", True)
+    assert device["extra"]["xe_links"] == {tile: {"up": [0, 1, 2, 3], "down": [4, 5, 6, 7]} for tile in ("0/0", "0/1")}
+    assert (device["clocks_mhz"]["core_set"], device["clocks_mhz"]["core_default"]) == (1300.0, 1300)
+
+
+def xpu_dump(capture):
+    section = xpu(capture, **{"stats -d 0 -j": None})
+    # Of five samples the newest; 0 MHz is idle.
+    assert shown(section, "power_w.draw", "utilization_percent", "clocks_mhz.core", "temperature_c.core") == [("intel:0", 14.61, 0, 0, "?")]
+
+
+def xpu_stats(capture):
+    section = xpu(capture, **{xpu_samples.DUMP: None})
+    keys = ("temperature_c.core", "power_w.draw", "clocks_mhz.core", "memory_used_mib", "ecc.corrected_volatile", "ecc.uncorrected_volatile")
+    assert shown(section, *keys) == [("intel:0", 41, 15, 2050, 24, 0, 0)]
+    counters = ("resets", "programming_errors", "driver_errors", "cache_errors_corrected", "cache_errors_uncorrected")
+    assert [section["devices"][0]["extra"][key] for key in counters] == [0] * 5
+    # An empty cell is not available, not zero.
+    assert shown(section, "temperature_c.memory") == [("intel:0", "?")]
+    told = health_nodes.judge({"accelerators.intel": section, "host": synthetic.host()}, "ecc-uncorrected", "ecc-corrected", "device-lost")
+    assert told == []
+
+
+def xpu_topology(capture):
+    extra = xpu(capture)["devices"][0]["extra"]
+    assert extra["tile_paths"] == {"0/0": {"0/1": "MDF", "1/0": "XL*", "1/1": "XL16"}, "0/1": {"0/0": "MDF", "1/0": "XL16", "1/1": "XL*"}}
+    assert extra["cpus"] == "0-23,48-71"
+    words, cpus = xpu_smi.topology((ROOT / capture.path).read_text())
+    assert (words["1/1"], cpus["1/0"]) == ({"0/0": "XL16", "0/1": "XL*", "1/0": "MDF"}, "24-47,72-95")
+
+
+def xpu_version(capture):
+    driver = xpu(capture)["driver"]
+    assert (driver["tool_version"], driver["library_version"]) == ("1.0.0.20211217", "1.6.2")
+
+
+def xpu_precheck(capture):
+    extra = xpu(capture)["devices"][0]["extra"]
+    assert [extra["vgpu_" + key] for key in ("vmx_flag", "sr_iov", "iommu")] == [True, False, True]
+    assert extra["vgpu_sr_iov_message"] == "SR-IOV is disabled. Please set the related BIOS settings and kernel command line options."
+
+
+def tpu_static(capture):
+    section = capture.section("")
+    assert verdict(section) == ("ok", 4)
+    keys = ("name", "memory_mib", "memory_used_mib", "utilization_percent", "processes")
+    used = (18893, 10650, 10650, 10650)  # 18.45 and 10.40 GiB
+    assert shown(section, *keys) == [("tpu:%d" % n, "TPU v6e", 32000, used[n], 100, 1) for n in range(4)]
+    assert [device["device_nodes"] for device in section["devices"]] == [["/dev/vfio/%d" % n] for n in range(4)]
+    assert section["driver"]["library_version"] == "0.0.19.dev20250721+nightly"
+
+
+def tpu_streaming(capture):
+    section = capture.section("")
+    assert verdict(section) == ("ok", 4)
+    # The two tables number the chips differently: how much which of them uses is not known, and what all of them have is.
+    assert shown(section, "memory_mib", "memory_used_mib", "utilization_percent", "processes") == [("tpu:%d" % n, 32000, "?", "?", 1) for n in range(4)]
+    assert section["note"].startswith("tpu-info lists 4 chips and calls them 8, 9, 12, 13 where it tells their use")
+
+
+def tpu_processes(capture):
+    places = ["0000:00:%02x.0" % (4 + n) for n in range(8)]
+    section = capture.section("--process", places=places)
+    assert verdict(section) == ("ok", 8)
+    assert shown(section, "processes") == [("tpu:%d" % n, 1) for n in range(8)]
+    assert {tuple(device["extra"]["process_names"]) for device in section["devices"]} == {("python3",)}
+    assert {row["pid"] for row in tpu.tables((ROOT / capture.path).read_text())[0]} == {"799657"}
+    # Alone it lists chips in use, which may not be all.
+    assert verdict(capture.section("--process"))[0] == "unavailable"
+
+
 READ = {
     "gaudi/hl-smi-1.18-gaudi3-1-ragged.txt": gaudi_ragged,
     "gaudi/hl-smi-1.21-gaudi2-8-logger-prefix.txt": gaudi_logger,
@@ -218,6 +349,19 @@ READ = {
     "enflame/efsmi-1.4-s60-2-dashes.txt": enflame_dashes,
     "enflame/efsmi-q-1.2.4-s60.txt": enflame_query,
     "enflame/efsmi-q-1.4.3-s60.txt": enflame_query,
+    "intel-xpu/xpu-smi-2.0-discovery-d-b580.txt": xpu_newer,
+    "intel-xpu/xpu-smi-config-d0.txt": xpu_config,
+    "intel-xpu/xpu-smi-discovery-1.txt": xpu_list,
+    "intel-xpu/xpu-smi-discovery-d.txt": xpu_details,
+    "intel-xpu/xpu-smi-discovery.json": xpu_list,
+    "intel-xpu/xpu-smi-dump.csv": xpu_dump,
+    "intel-xpu/xpu-smi-stats-d0.txt": xpu_stats,
+    "intel-xpu/xpu-smi-topology-m.txt": xpu_topology,
+    "intel-xpu/xpu-smi-v.txt": xpu_version,
+    "intel-xpu/xpu-smi-vgpu-precheck-fail.txt": xpu_precheck,
+    "google-tpu/tpu-info-process-8.txt": tpu_processes,
+    "google-tpu/tpu-info-streaming-chip-ids.txt": tpu_streaming,
+    "google-tpu/tpu-info-v6e-4.txt": tpu_static,
 }
 # not read yet: <command or file>
 NOT_READ = {
@@ -228,28 +372,14 @@ NOT_READ = {
     "tenstorrent/tt-smi-glx-reset.txt": "tt-smi -glx_reset (a reset, which no reader does)",
     "tenstorrent/tt-smi-tray-mapping.txt": "tt-smi -glx_list_tray_to_device (trays, no devices)",
     "kunlunxin/xpu_smi-awk-condensed-8.txt": "xpu_smi -m | awk (a script's five columns, without a name)",
-    "google-tpu/tpu-info-process-8.txt": "tpu-info --process (no reader for Google TPU)",
-    "google-tpu/tpu-info-streaming-chip-ids.txt": "tpu-info --streaming (no reader for Google TPU)",
-    "google-tpu/tpu-info-v6e-4.txt": "tpu-info (no reader for Google TPU)",
-    "intel-xpu/xpu-smi-2.0-discovery-d-b580.txt": "xpu-smi discovery -d (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-config-d0.txt": "xpu-smi config -d (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-discovery-1.txt": "xpu-smi discovery (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-discovery-d.txt": "xpu-smi discovery -d (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-discovery.json": "xpu-smi discovery -j (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-dump.csv": "xpu-smi dump (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-stats-d0.txt": "xpu-smi stats -d (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-topology-m.txt": "xpu-smi topology -m (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-v.txt": "xpu-smi -v (no reader for Intel GPUs)",
-    "intel-xpu/xpu-smi-vgpu-precheck-fail.txt": "xpu-smi vgpu --precheck (no reader for Intel GPUs)",
 }
 
 
 def test_every_capture_has_an_entry_and_every_entry_a_capture():
     assert not set(READ) & set(NOT_READ)
-    folders = (*FOLDERS, *UNREAD)
     indexed = {line.split("\t")[0] for line in INDEX.read_text(encoding="utf-8").splitlines()[1:]}
-    here = {str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).iterdir()}
-    assert {path for path in indexed if path.split("/")[0] in folders} | here == {*READ, *NOT_READ}
+    here = {str(path.relative_to(ROOT)) for folder in FOLDERS for path in (ROOT / folder).iterdir()}
+    assert {path for path in indexed if path.split("/")[0] in FOLDERS} | here == {*READ, *NOT_READ}
 
 
 @pytest.mark.parametrize("path", sorted(READ))
@@ -259,9 +389,18 @@ def test_capture(path, tmp_path):
 
 @pytest.mark.parametrize("path", sorted(NOT_READ))
 def test_a_capture_of_another_command_is_never_a_device(path, tmp_path):
-    folder = path.split("/")[0]
-    manufacturers = [FOLDERS[folder]] if folder in FOLDERS else samples.READERS if folder == "google-tpu" else ["kunlunxin"]
-    for manufacturer in manufacturers:
+    manufacturer = FOLDERS[path.split("/")[0]]
+    for words in samples.everywhere(manufacturer, ""):
+        section = Capture(tmp_path, path).section(words, manufacturer)
+        assert section["devices"] == [], words
+        assert section["detection"]["state"] != "ok"
+
+
+@pytest.mark.parametrize("path", sorted(path for path in READ if path.startswith(("intel-xpu/", "google-tpu/", "kunlunxin/"))))
+def test_a_capture_of_another_manufacturer_is_never_a_device(path, tmp_path):
+    """Intel and Kunlunxin call their tools by one name."""
+    others = ["intel"] if path.startswith("kunlunxin") else sorted(set(samples.READERS) - {FOLDERS[path.split("/")[0]]})
+    for manufacturer in others:
         for words in samples.everywhere(manufacturer, ""):
             section = Capture(tmp_path, path).section(words, manufacturer)
             assert section["devices"] == [], (manufacturer, words)

@@ -40,6 +40,7 @@ ecc.uncorrected_volatile n mem_errors_uncorrectable
 extra.tiles n number_of_tiles
 extra.xe_link_ports n number_of_xe_link_ports
 extra.stepping t stepping
+extra.kernel_version t kernel_version
 extra.resets n reset
 extra.programming_errors n programming_errors
 extra.driver_errors n driver_errors
