@@ -14,9 +14,23 @@ import re
 import struct
 
 import pytest
+import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc as management
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu, dmi, kernel, memory, pci, rasdaemon, smart, smbios, time_sync
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import (
+    cpu,
+    dkms,
+    dmi,
+    kernel,
+    memory,
+    pci,
+    rasdaemon,
+    settings,
+    smart,
+    smbios,
+    time_sync,
+)
+from health_nodes import ask
 
 INDEX = "INDEX-nvidia-host.tsv"
 FUNCTION = re.compile(r"((?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) .*?\[([0-9a-f]{4})\]: .*\[([0-9a-f]{4}):([0-9a-f]{4})\](?: \(rev ([0-9a-f]{2})\))?")
@@ -241,6 +255,76 @@ def good_by_smartctl(text):
     assert (facts["power_on_hours"], facts["implausible"]) == (5699, False)
 
 
+def good_by_smartctl_in_words(text):
+    """It is asked for JSON: what it says in words is turned into it, and is unknown where an old one knows no JSON."""
+    assert smart.parse_smartctl(text) is None
+    said = dict(re.findall(r"^([A-Z][^:\n]+): +(\S+)", text, re.M))
+    number = {key: int(value.rstrip("%").replace(",", ""), 0) for key, value in said.items() if re.match(r"(?:0x[0-9a-f]+|[\d,]+)%?\Z", value)}
+    log = {
+        "critical_warning": number["Critical Warning"], "temperature": number["Temperature"], "available_spare": number["Available Spare"],
+        "available_spare_threshold": number["Available Spare Threshold"], "percentage_used": number["Percentage Used"],
+        "media_errors": number["Media and Data Integrity Errors"], "num_err_log_entries": number["Error Information Log Entries"],
+        "power_on_hours": number["Power On Hours"], "power_cycles": number["Power Cycles"], "data_units_read": number["Data Units Read"],
+        "data_units_written": number["Data Units Written"], "controller_busy_time": number["Controller Busy Time"],
+    }  # fmt: skip
+    passed = said["SMART overall-health self-assessment test result"] == "PASSED"
+    facts = smart.parse_smartctl(json.dumps({"smart_status": {"passed": passed}, "nvme_smart_health_information_log": log}))
+    assert (facts["passed"], facts["critical_warning"], facts["temperature_c"], facts["percent_used"], facts["media_errors"]) == (True, 0, 40, 0, 0)
+    storage = {"health": [dict(facts, name="nvme0")]}
+    for rule in ("drive-health", "drive-wear", "drive-log"):
+        assert ask(rule, {"storage": storage}) == [("n1", "passed", None)], rule
+
+
+def bmc_without_a_password(text):
+    facts = management.network(text)
+    assert (facts["address_source"], facts["vlan"], facts["suite_without_authentication"], facts["community_is_public"]) == (
+        "static address",
+        False,
+        True,
+        False,
+    )
+    assert ask("bmc-network", bare_metal(facts)) == [("n1", "found", None)]
+
+
+def bmc_with_a_known_word(text):
+    facts = management.network(text)
+    assert (facts["address_source"], facts["vlan"], facts["suite_without_authentication"], facts["community_is_public"]) == ("dhcp address", False, False, True)
+    assert ask("bmc-network", bare_metal(facts)) == [("n1", "found", "info")]
+
+
+def bare_metal(facts):
+    return {"host": synthetic.host(), "hardware": {"bmc_network": facts}}
+
+
+def another_driver_on_the_disk(text):
+    """The name of the capture tells what was loaded: 595."""
+    said = dict(re.findall(r"^(\w+): +(.+)$", text, re.M))
+    release = said["filename"].split("/")[3]
+    assert (said["version"], "/updates/dkms/" in said["filename"]) == ("535.309.01", True)
+    modinfo = {"argv": ["modinfo", "-F", "version", "nvidia"], "rc": 0, "stdout": said["version"] + "\n"}
+    files = {"/sys/module/nvidia/version": "595.45.04\n", "/sys/module/nvidia/initstate": "live\n"}
+    versions = settings._on_disk(replay(files, [modinfo]), ["nvidia"])
+    assert versions == {"nvidia": {"loaded": "595.45.04", "on_disk": "535.309.01"}}
+    section = {"settings": {"modules": {"versions": versions}}}
+    assert ask("driver-on-disk", section) == [("n1", "found", None)]
+    # What DKMS left of both, built for the kernel that runs.
+    trees = {"nvidia/535.309.01": [release, "source"], "nvidia/595.45.04": [release, "source"]}
+    files = {"/var/lib/dkms/" + place: {"dir": names} for place, names in trees.items()}
+    files["/var/lib/dkms/nvidia"] = {"dir": [place.split("/")[1] for place in trees] + ["kernel-%s-x86_64" % release]}
+    built = dkms.read(replay(files), ["nvidia"])
+    assert [(one["version"], one["kernels"]) for one in built] == [("535.309.01", [release]), ("595.45.04", [release])]
+    section = {"settings": {"kernels": {"running": release, "dkms": built}}, "pci": synthetic.pci([synthetic.pci_entry(0)])}
+    assert ask("driver-installed-once", section) == [("n1", "found", None)]
+
+
+def nodes_without_numactl(text):
+    """The nodes are read from sysfs, and no program is asked."""
+    assert "not found" in text
+    files = {cpu.NODE: {"dir": ["node0"]}, cpu.NODE + "/node0/cpulist": "0-3\n", cpu.NODE + "/node0/meminfo": "Node 0 MemTotal: 16384 kB\n"}
+    host = replay(files)
+    assert cpu.nodes_with_cpus(host) == [0] and memory.read(host, [0])["memory"]["per_numa_mib"] == {"0": 16}
+
+
 def a_log_that_was_lost(text):
     facts = smart.parse_smartctl(text)
     assert (facts["passed"], facts["critical_warning"], facts["implausible"]) == (True, 0, True)
@@ -295,12 +379,17 @@ READ = {
     "host/smartctl-jx-nvme-smart-good.json": good_by_smartctl,
     "host/smartctl-jx-nvme-smart-bad.json": a_log_that_was_lost,
     "host/smartctl-jx-nvme-smart-missing.json": a_log_that_is_refused,
+    "host/ipmitool-lan-print-dell-dhcp.txt": bmc_with_a_known_word,
+    "host/ipmitool-lan-print.txt": bmc_without_a_password,
+    "host/modinfo-dkms-nvidia-535-vs-595-leftovers.txt": another_driver_on_the_disk,
+    "host/numactl-not-installed.txt": nodes_without_numactl,
+    "host/smartctl-nvme-text.txt": good_by_smartctl_in_words,
     "host/ras-mc-ctl-summary-arm-errors.txt": record_of_an_arm_server,
     "host/ras-mc-ctl-summary-mce-only.txt": record_of_machine_checks,
     "host/ras-mc-ctl-summary-unknown-memory.txt": record_without_a_module,
 }
 
-# Not read here: the command or file that would be asked, or where we read the same fact instead.
+# Read by another file, or not read: the command or file that would be asked, or where we read the same fact instead.
 NOT_READ = {
     "pci/dgx-a100-pci-manifest-gcm.json": "a publisher's list of expected links",
     "pci/lspci-acs-root-port-enabled-fragment.txt": "read by test_captures_paths.py",
@@ -309,28 +398,23 @@ NOT_READ = {
     "pci/lspci-vvv-downgraded-mixed.txt": "read by test_captures_paths.py",
     "pci/lspci-vvv-h100-gpu.txt": "read by test_captures_paths.py",
     "pci/lspci-vvv-nvswitch.txt": "read by test_captures_paths.py",
-    "host/df-P-T-long-device.txt": "df; room is asked of the file system, mounts of /proc/self/mountinfo",
+    "host/df-P-T-long-device.txt": "read by test_captures_disks.py",
     "host/edac-util-v-no-errors.txt": "read by test_captures_host_sysfs.py",
-    "host/ipmitool-lan-print-dell-dhcp.txt": "ipmitool lan print; how the BMC is reached is no concern of the node",
-    "host/ipmitool-lan-print.txt": "ipmitool lan print; how the BMC is reached is no concern of the node",
     "host/lsblk-J-1.json": "read by test_captures_disks.py",
     "host/lsblk-J-3.json": "read by test_captures_disks.py",
     "host/lsblk-J-5.json": "read by test_captures_disks.py",
-    "host/lsblk-J-ironlib-odd-spaces.json": "lsblk without sizes; read from /sys/block",
+    "host/lsblk-J-ironlib-odd-spaces.json": "read by test_captures_disks.py",
     "host/lsblk-P-3.txt": "read by test_captures_disks.py",
     "host/lscpu-aarch64.txt": "read by test_captures_host_sysfs.py",
     "host/lscpu-epyc7302p-8numa.txt": "read by test_captures_host_sysfs.py",
     "host/lscpu-epyc7451.txt": "read by test_captures_host_sysfs.py",
     "host/lscpu-ppc64le.txt": "read by test_captures_host_sysfs.py",
-    "host/modinfo-dkms-nvidia-535-vs-595-leftovers.txt": "modinfo as a whole; its version alone is asked",
     "host/mokutil-sb-disabled.txt": "read by test_captures_host_sysfs.py",
     "host/mokutil-sb-enabled.txt": "read by test_captures_host_sysfs.py",
     "host/numactl-H-gh200-9nodes.txt": "read by test_captures_host_sysfs.py",
     "host/numactl-H-vm-1node.txt": "read by test_captures_host_sysfs.py",
-    "host/numactl-not-installed.txt": "numactl; read from /sys/devices/system/node",
     "host/nvme-list-2.3.json": "read by test_captures_disks.py",
     "host/nvme-list-empty.json": "read by test_captures_disks.py",
-    "host/smartctl-nvme-text.txt": "smartctl without --json; it is asked for JSON",
     "host/ulimit-a-memlock-33009433.txt": "read by test_captures_host_sysfs.py",
     "host/ulimit-a-memlock-64.txt": "read by test_captures_host_sysfs.py",
     "host/ulimit-a-memlock-8192.txt": "read by test_captures_host_sysfs.py",

@@ -98,6 +98,13 @@ def show(**units):
     return "\n\n".join(blocks) + "\n"
 
 
+BMC_NETWORK = (
+    "Set in Progress         : Set Complete\nIP Address Source       : Static Address\nIP Address              : 10.9.0.11\n"
+    "SNMP Community String   : s1te\n802.1q VLAN ID          : 42\nRMCP+ Cipher Suites     : 3,17\nCipher Suite Priv Max   : XXXaXXXXXXXXXXX\n"
+    "                        :     X=Cipher Suite Unused\n"
+)
+
+
 def _text(argv, stdout, **more):
     return {"argv": argv, "rc": 0, "stdout": stdout, **more}
 
@@ -120,6 +127,7 @@ def commands():
         "ras": _text(rasdaemon.SUMMARY, "No Memory errors.\n\nNo PCIe AER errors.\n\nNo MCE errors.\n"),
         "interrupts": _text(machine_checks.ASKED, INTERRUPTS),
         "sensors": _text(bmc.SENSORS, sensors),
+        "bmc_network": _text(bmc.NETWORK, BMC_NETWORK),
         **{"nvme%d" % n: _text(["nvme", "smart-log", "-o", "json", "/dev/nvme%d" % n], json.dumps(SMART)) for n in range(8)},
         "sda": _text(["smartctl", "--json", "-H", "-A", "-n", "standby", "/dev/sda"], json.dumps(SATA)),
     }

@@ -257,6 +257,7 @@ SECRET = "s3cr3tValue0123456789"
         "-----BEGIN RSA PRIVATE KEY-----\n%s\n-----END RSA PRIVATE KEY-----",
         "-----BEGIN PRIVATE KEY-----\n%s",
         "tool\0--token\0%s\0x",
+        "SNMP Community String   : %s",
     ],
 )
 def test_secrets_are_redacted_as_they_are_written(text):
@@ -312,6 +313,7 @@ def test_secrets_in_arguments_environment_and_keys_are_redacted():
         "author: someone",
         "authoritative: yes",
         "ecc key fault=3",
+        "SNMP Community String   : public\nIP Header",
     ],
 )
 def test_what_is_no_secret_stays(text):

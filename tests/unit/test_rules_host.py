@@ -25,7 +25,7 @@ def levels(judged):
 
 
 def test_all_rules_are_asked():
-    assert len(MINE) == 45
+    assert len(MINE) == 46
 
 
 @pytest.mark.parametrize("rule", MINE)
@@ -52,7 +52,8 @@ GUEST = ("host virtualization", "kvm")
 ABSENT = {"not_applicable": "there is none"}
 NOT_APPLICABLE = {
     "memory-uncorrected": [GUEST], "memory-corrected": [GUEST], "memory-modules": [GUEST], "memory-installed": [GUEST], "cpu-microcode": [GUEST],
-    "cpu-mitigations": [GUEST], "bmc-sensors": [GUEST], "bmc-events": [GUEST], "recorded-errors": [GUEST], "unexpected-restart": [GUEST],
+    "cpu-mitigations": [GUEST], "bmc-sensors": [GUEST], "bmc-events": [GUEST], "bmc-network": [GUEST], "recorded-errors": [GUEST],
+    "unexpected-restart": [GUEST],
     "cpu-throttled": [GUEST], "cpu-idle-states": [GUEST], "vendor-daemons": [("pci devices", []), ("pci counts", {})],
     "memory-offline": [("hardware corrupted_kib", ABSENT)], "cpu-governor": [("hardware processors governors", ABSENT)],
     "kv-cache-path": [("storage kv_cache", ABSENT)], "file-system-writable": [("storage mounts", ABSENT)],
@@ -186,6 +187,28 @@ def test_a_failure_that_ended_is_over():
     again = event() + event(asserted=False, last="2026-11-29T09:00:00")
     assert levels(changed(("hardware event_log events", again))) == {"bmc-events": "warn"}
     assert levels(changed(("hardware event_log events", event(event="OEM record e0 | 0000")))) == {}
+
+
+SILENT = {"unknown": "ipmitool lan print: not told"}
+
+
+@pytest.mark.parametrize(
+    "facts, found",
+    [
+        ({}, {}),
+        ({"suite_without_authentication": True, "community_is_public": True}, {"bmc-network": "warn"}),
+        ({"community_is_public": True}, {"bmc-network": "info"}),
+        ({"community_is_public": SILENT}, {}),
+    ],
+)
+def test_a_bmc_that_asks_for_no_password(facts, found):
+    told = {"address_source": "dhcp address", "vlan": False, "suite_without_authentication": False, "community_is_public": False, **facts}
+    assert levels(changed(("hardware bmc_network", told))) == found
+
+
+def test_a_bmc_that_does_not_tell_its_cipher_suites_is_unknown():
+    told = {"address_source": "dhcp address", "vlan": False, "suite_without_authentication": SILENT, "community_is_public": False}
+    assert changed(("hardware bmc_network", told)).outcome("bmc-network") == "unknown"
 
 
 def test_a_threshold_that_was_brushed_is_told_and_no_more():

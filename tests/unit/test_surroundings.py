@@ -266,7 +266,43 @@ def test_a_bmc_that_hangs_is_waited_for_once():
 
 def test_an_empty_event_log_is_not_a_failure():
     commands = [{"argv": bmc.EVENTS, "rc": 1, "stderr": "SEL has no entries\n"}, {"argv": bmc.SENSORS, "rc": 0, "stdout": "Fan | 1 RPM | ok\n"}]
-    assert bmc.read(replay(commands=commands)) == {"event_log": {"entries": 0, "events": []}, "sensors": {"count": 1, "bad": []}}
+    commands.append({"argv": bmc.NETWORK, "rc": 1, "stderr": "Get Channel Info command failed\n"})
+    told = bmc.read(replay(commands=commands))
+    assert (told["event_log"], told["sensors"]) == ({"entries": 0, "events": []}, {"count": 1, "bad": []})
+    assert "unknown" in told["bmc_network"]
+
+
+def of_network(**changes):
+    lines = host_samples.BMC_NETWORK.splitlines(keepends=True)
+    return "".join(
+        line.partition(":")[0] + ": %s\n" % changes[key] if (key := line.partition(":")[0].strip().replace(" ", "_")) in changes else line for line in lines
+    )
+
+
+@pytest.mark.parametrize(
+    "suites, levels, accepted",
+    [
+        ("3,17", "XXXaXXXXXXXXXXX", False),
+        ("0,1,2,3", "aaaaXXXXXXXXXXX", True),
+        ("0,1,2,3", "XaaaXXXXXXXXXXX", False),
+        ("3,17,0", "uaaXXXXXXXXXXXX", True),
+        ("3,17,0", "XaaXXXXXXXXXXXX", None),  # by the number it cannot be used, by the place in the list it can
+        ("", "aaaaXXXXXXXXXXX", None),
+        ("0,1", "Not Available", None),
+    ],
+)
+def test_whether_the_bmc_accepts_no_password(suites, levels, accepted):
+    text = of_network(**{"RMCP+_Cipher_Suites": suites, "Cipher_Suite_Priv_Max": levels})
+    found = bmc.network(text)["suite_without_authentication"]
+    assert found is accepted if accepted is not None else "unknown" in found
+
+
+def test_no_address_and_no_secret_of_the_bmc_is_told():
+    found = bmc.network(host_samples.BMC_NETWORK)
+    assert found == {"address_source": "static address", "vlan": True, "suite_without_authentication": False, "community_is_public": False}
+    assert bmc.network(of_network(SNMP_Community_String="public"))["community_is_public"] is True
+    assert "unknown" in bmc.network(of_network(SNMP_Community_String="[redacted]"))["community_is_public"]
+    assert "unknown" in bmc.network("Invalid channel: 1\n")
 
 
 def test_a_node_without_a_bmc_or_where_it_is_not_to_be_asked():

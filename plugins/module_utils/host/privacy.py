@@ -31,6 +31,7 @@ _WHOLE = (
     ),
     (re.compile(r"(?i)\b(bearer[ \t]+)[\w.~+/=-]{16,}"), r"\1" + REDACTED),
     (re.compile(r"(?i)(\bauthorization[\"']?[ \t]*[:=]\s*\[\s*[\"'])[^\"'\n]{1,8000}"), r"\1" + REDACTED),
+    (re.compile(r"(?i)(\bcommunity string[ \t]*:[ \t]*)(?!(?:public|private)[ \t]*$)\S[^\n]*", re.MULTILINE), r"\1" + REDACTED),
     (re.compile(r"(://[^/\s:@\"']{0,200}:)[^/\s@\"']{1,200}@"), r"\1" + REDACTED + "@"),
     (re.compile(r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"), REDACTED),
     (re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----).*?(-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL), r"\1" + REDACTED + r"\2"),

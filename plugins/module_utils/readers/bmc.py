@@ -13,6 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 NEWEST = 200
 SENSORS = ["ipmitool", "sdr"]
 EVENTS = ["ipmitool", "sel", "list", "last", str(NEWEST)]
+NETWORK = ["ipmitool", "lan", "print"]
 FREE = ["ipmi-sensors", "--comma-separated-output", "--no-header-output"]  # FreeIPMI, where ipmitool is not
 _SECONDS = 15
 _WELL = ("ok", "ns")  # ns: not specified, so no reading; ipmitool(1), sdr
@@ -85,15 +86,53 @@ def events(text):
     return {"entries": entries, "events": list(folded.values())}
 
 
+def _open_suite(suites, levels):
+    """Whether cipher suite 0, which asks for no authentication, can be used: it is listed, and its letter is not X (IPMI 2.0, LAN parameters 22 to 24).
+
+    BMCs differ in whether letters stand in the order of the list or of the numbers: where the two disagree it is not known.
+    """
+    numbers = suites.split(",")
+    if "0" not in numbers:
+        return False
+    usable = {levels[at] != "X" for at in (0, numbers.index("0")) if at < len(levels)}
+    return usable.pop() if len(usable) == 1 else unknown("ipmitool lan print: who may use cipher suite 0 is not clear")
+
+
+def network(text):
+    """{address_source, vlan, suite_without_authentication, community_is_public} of `ipmitool lan print`: no address, and no word that is a secret."""
+    told = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip():  # lines without a key belong to the one before
+            told.setdefault(key.strip().lower(), value.strip())
+    if "ip address source" not in told:
+        return unknown("ipmitool lan print: no address source")
+    silent = unknown("ipmitool lan print: not told")
+    suites, levels = told.get("rmcp+ cipher suites", ""), told.get("cipher suite priv max", "")
+    vlan, community = told.get("802.1q vlan id"), told.get("snmp community string")
+    good = re.match(r"\d{1,3}(,\d{1,3}){0,31}\Z", suites) and re.match(r"[XcuoaO]{1,16}\Z", levels)
+    return {
+        "address_source": told["ip address source"].lower()[:40],
+        "vlan": vlan.lower() != "disabled" if vlan else silent,
+        "suite_without_authentication": _open_suite(suites, levels) if good else silent,
+        "community_is_public": community.lower() == "public" if community and community != "[redacted]" else silent,
+    }
+
+
 def read(host):
-    """{sensors, event_log}."""
+    """{sensors, event_log, bmc_network}."""
     command = host.run(EVENTS, timeout=_SECONDS)
     empty = command.ok and "no entries" in (command.stdout + command.stderr).lower()
     log = events("" if empty else command.stdout) if command.succeeded or empty else _why(command)
     if command.status == ABSENT:
         free = host.run(FREE, timeout=_SECONDS)
-        return {"sensors": free_sensors(free.stdout) if free.succeeded else _why(command if free.status == ABSENT else free), "event_log": log}
-    if not command.ok:  # it did not answer once: it is not waited for twice
-        return {"sensors": unknown("not asked: %s" % command.reason), "event_log": log}
-    command = host.run(SENSORS, timeout=_SECONDS)
-    return {"sensors": sensors(command.stdout) if command.succeeded else _why(command), "event_log": log}
+        told = free_sensors(free.stdout) if free.succeeded else _why(command if free.status == ABSENT else free)
+        return {"sensors": told, "event_log": log, "bmc_network": _why(command)}
+    found = {"event_log": log}
+    for key, argv, parse in (("sensors", SENSORS, sensors), ("bmc_network", NETWORK, network)):
+        if not command.ok:  # it did not answer once: it is not waited for twice
+            found[key] = unknown("not asked: %s" % command.reason)
+            continue
+        command = host.run(argv, timeout=_SECONDS)
+        found[key] = parse(command.stdout) if command.succeeded else _why(command)
+    return found

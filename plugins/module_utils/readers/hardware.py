@@ -152,15 +152,11 @@ def collect(host, ask_bmc):
         "machine_checks": machine_checks(host),
         "tpm": tpm(host),
     }
-    if not ask_bmc:
-        section.update(dict.fromkeys(("sensors", "event_log"), not_applicable("the BMC is not to be asked")))
-        return section
-    device = host.exists("/dev/ipmi0")
-    if not device.ok or not device.value:
+    reason, device = not_applicable("the BMC is not to be asked"), host.exists("/dev/ipmi0") if ask_bmc else None
+    if device and not (device.ok and device.value):
         reason = unknown("no /dev/ipmi0: no BMC, or its kernel driver is not loaded" if device.ok else device.reason)
-        section.update(sensors=reason, event_log=reason)
-        return section
-    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc  # only where there is one
+    elif device:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import bmc  # only where there is one
 
-    section.update(bmc.read(host))
-    return section
+        return dict(section, **bmc.read(host))
+    return dict(section, **dict.fromkeys(("sensors", "event_log", "bmc_network"), reason))

@@ -335,3 +335,24 @@ def bmc_events(view, p):
     if grave:
         return found("The BMC has logged: %s" % "; ".join(grave[:4]), len(grave), expectation(0, "failures", "vendor document: IPMI 2.0, table 42"))
     return passed()
+
+
+@rule(
+    id="bmc-network",
+    layer=1,
+    level="warn",
+    title="The BMC lets nobody in without a password",
+    reads=("hardware",),
+    scope="node",
+    remedy="Forbid cipher suite 0 (ipmitool lan set CHANNEL cipher_privs X...), and give the BMC an SNMP community string of its own.",
+)
+def bmc_network(view, p):
+    network = _hardware(view).facts("bmc_network")
+    origin = "vendor document: Intel Server Board S2600CP, technical product specification, table 22: cipher suite 0 is RAKP-none"
+    if network.maybe("flag", "suite_without_authentication"):
+        return found("The BMC accepts cipher suite 0: whoever reaches it needs no password", "cipher suite 0", expectation("authentication", origin=origin))
+    if network.maybe("flag", "community_is_public"):
+        text = "The BMC's SNMP community string is the well-known one"
+        return found(text, "public", expectation("a string of its own", origin="our choice: everybody knows it"), level="info")
+    network.flag("suite_without_authentication")
+    return PASSED
