@@ -114,6 +114,22 @@ def a10_without_driver(text):
     assert (entry["subsystem_vendor"], entry["subsystem_device"], entry["class"], entry["revision"]) == ("10de", "1482", "0x030200", "a1")
 
 
+def links_of_a_reference(text):
+    """Each link in each of its spellings, as the kernel would show it; the network that is expected there: test_captures_network_tools.py."""
+    kinds = {}
+    for address, entry in json.loads(text)["pci"].items():
+        for speed in entry["link_speed"]:
+            base, width = pci.DEVICES + "/" + address, entry["link_width"] + "\n"
+            files = {base + "/%s_link_width" % when: width for when in ("current", "max")}
+            files.update({base + "/%s_link_speed" % when: speed + "\n" for when in ("current", "max")})
+            link = pci.link(replay(files), address)
+            assert (link["speed_current_gts"], link["width_current"]) == (link["speed_max_gts"], link["width_max"])
+            kinds.setdefault((link["speed_current_gts"], link["width_current"]), set()).add(address)
+    # two drives may run at either speed
+    assert {kind: len(addresses) for kind, addresses in kinds.items()} == {(16.0, 16): 20, (16.0, 4): 10, (8.0, 4): 2, (8.0, 2): 6}
+    assert kinds[8.0, 4] < kinds[16.0, 4]
+
+
 def not_synchronized(text):
     host = replay({}, [{"argv": time_sync.CHRONY, "rc": 1, "stderr": "unknown option"}, {"argv": time_sync.CHRONY_TEXT, "rc": 0, "stdout": text}])
     assert time_sync.read(host) == {
@@ -354,6 +370,7 @@ def record_without_a_module(text):
 
 
 READ = {
+    "pci/dgx-a100-pci-manifest-gcm.json": links_of_a_reference,
     "pci/lspci-nn-2xa100-vm-unsupported.txt": two_a100,
     "pci/lspci-nn-4xh100-sxm5-vm.txt": four_h100,
     "pci/lspci-nn-8xv100-3nvswitch-fragment.txt": eight_v100_and_switches,
@@ -391,7 +408,6 @@ READ = {
 
 # Read by another file, or not read: the command or file that would be asked, or where we read the same fact instead.
 NOT_READ = {
-    "pci/dgx-a100-pci-manifest-gcm.json": "a publisher's list of expected links",
     "pci/lspci-acs-root-port-enabled-fragment.txt": "read by test_captures_paths.py",
     "pci/lspci-vvv-cx7-gen4-x8-downgraded-and-vf-x0.txt": "read by test_captures_paths.py",
     "pci/lspci-vvv-cx7-nic.txt": "read by test_captures_paths.py",

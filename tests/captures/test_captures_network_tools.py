@@ -8,6 +8,7 @@ MTU of verbs, power-on ROMs and FEC are in no file of the kernel, and are not re
 
 from __future__ import annotations
 
+import json
 import re
 
 import network_captures as told
@@ -257,6 +258,23 @@ def test_neighbors_of_a_bluefield(captures):
     switch = [{"switch": "SWA1-X01-B01-IPMI-01", "port": "swp7"}]
     assert sorted(neighbors) == ["oob_net0", "p0", "p1"]
     assert node.section()["neighbors"] == {"0": switch, "1": switch}
+
+
+def test_nodes_against_the_reference_of_their_site(captures):
+    """Its list of expected links as a policy: what it finds of each node, and of none that is as it should be."""
+    expected = json.loads((captures / "pci" / "dgx-a100-pci-manifest-gcm.json").read_text(encoding="utf-8"))
+    names = [one["netdev"] for one in expected["eth"].values() if one["phys"]]
+    speeds = ["%s=%g" % (one["netdev"], one["speed"] / 1000) for one in expected["eth"].values() if one["phys"]]
+    sizes = ["%s=%d" % (one["netdev"], one["mtu"]) for one in expected["eth"].values()]
+    for name, slow, small, down in (
+        ("ip-link-j-bond-degraded.json", names, [], []),
+        ("ip-link-j-bond-slave-down.json", [], names[1:], names[1:]),
+    ):
+        document = told.of_json(captures, name)
+        section = told.interfaces(document, document["link_speed"]).section()
+        assert found(section, "interface-speed", expected=speeds) == sorted(map(told.place, slow)), name
+        assert found(section, "interface-mtu", expected=sizes) == sorted(map(told.place, small)), name
+        assert found(section, "interface-state", expected=names) == sorted(map(told.place, down)), name
 
 
 JSON = {"ip-j-link-8-ipoib.json", "ip-link-j-bond-degraded.json", "ip-link-j-bond-slave-down.json", "lldpcli-show-neighbors-json-bf2.json"}
