@@ -147,6 +147,7 @@ def test_rocm_smi_details(read):
     assert all(is_not_applicable(d["links"]) for d in four)
     assert (four[0]["pcie"]["generation_current"], four[0]["pcie"]["width_current"], four[0]["pcie"]["replay_count"]) == (4, 16, 0)
     assert is_unknown(four[0]["pcie"]["width_max"])
+    assert [(d["clocks_mhz"]["core"], d["clocks_mhz"]["memory"], d["extra"]["performance_level"]) for d in four[:1]] == [(300, 1200, "auto")]
     assert is_unknown(four[0]["identity"]["serial"]["value"])
     six = read({"rocm-smi -a --json": "rocm-smi-a-mi100x6-rocm571.json"})["devices"]
     assert {d["identity"]["serial"]["quality"] for d in six} == {"placeholder"}

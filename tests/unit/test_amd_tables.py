@@ -189,6 +189,12 @@ def test_firmware_that_the_driver_tells_root():
         assert set(driven(unread)["firmware"]) == {"vbios"}
 
 
+def test_the_bundle_of_a_card_is_one_of_its_versions():
+    tables = amd.node([0])
+    tables["firmware"][0]["fw_list"].append({"fw_id": "PLDM_BUNDLE", "fw_version": "25.03.03"})
+    assert reader.collect(amd.replay(tables), PCI[:1])["devices"][0]["firmware"]["pldm_bundle"] == "25.03.03"
+
+
 def test_clocks_that_the_driver_tells():
     told = driven()
     assert (told["clocks_mhz"]["core"], told["clocks_mhz"]["core_max"], told["extra"]["performance_level"]) == (132, 2100, "manual")
