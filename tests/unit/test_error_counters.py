@@ -9,7 +9,7 @@ import host_samples
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import Answer
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import file_systems, hardware, kernel_log, machine_checks, storage
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import file_systems, hardware, kernel_log, kernel_ring, machine_checks, storage
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import Facts
 
@@ -75,10 +75,16 @@ def test_a_kind_of_file_system_that_could_not_be_listed_takes_nothing_from_the_o
     assert list(told["btrfs"]["count"]) == ["unknown"] and told["md0"]["count"] == 0
 
 
-def test_times_of_a_log_may_be_off_by_the_most_that_a_clock_is_corrected_by():
+def test_times_of_the_kernels_ring_may_be_off_by_the_most_that_a_clock_is_corrected_by_and_those_of_the_journal_are_not():
     recording = host_samples.machine()
+    assert list(kernel_log.collect(ReplayHost(recording))["time_error_seconds"]) == ["unknown"]
+    ring = {"argv": kernel_ring.DMESG_RAW, "rc": 0, "stdout": "<6>[    0.000000] Linux version 6.8.0"}
+    journal = {"argv": kernel_log.JOURNAL, "rc": 0, "stdout": "[    0.000000] node07 kernel: Linux version 6.8.0"}
+    recording["commands"] = [ring, journal]
+    assert [kernel_log.collect(ReplayHost(recording))[key] for key in ("source", "time_error_seconds")] == ["journalctl -k", 1.0]
+    recording["commands"] = [ring]
     day = host_samples.seconds("2026-11-29T17:00:00Z") - recording["host"]["boot_time"]
-    assert kernel_log.collect(ReplayHost(recording))["time_error_seconds"] == round(day * 500e-6, 1) > 30
+    assert kernel_log.collect(ReplayHost(recording))["time_error_seconds"] == round(day * 500e-6 + 1, 1) > 30
     del recording["host"]["boot_time"]
     assert list(kernel_log.collect(ReplayHost(recording))["time_error_seconds"]) == ["unknown"]
 
@@ -91,11 +97,3 @@ def test_an_event_that_may_be_young_enough_is_judged(error, young):
     section = {"timestamp": "2026-11-29T17:00:00Z", "time_error_seconds": error}
     assert kernel._fresh(Event, Facts(section), 10) is young
     assert kernel._fresh(Event, Facts(section), 11) is True is kernel._fresh(Event, Facts(section), None)
-
-
-def test_a_log_is_split_in_parts_where_its_lines_end():
-    line = "[    1.000000] host kernel: %s\n" % ("word " * 40)
-    text = line * 6000 + "the last\x0bone\n\nand one without an end"
-    assert list(kernel_log._split(text)) == text.splitlines() and len(text) > 2 * (1 << 19)
-    assert list(kernel_log._split("")) == []
-    assert list(kernel_log._split("x" * (1 << 20))) == ["x" * (1 << 20)]

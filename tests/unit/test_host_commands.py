@@ -257,3 +257,20 @@ def test_many_commands_leave_no_descriptor_and_no_zombie(host):
     assert len(os.listdir("/proc/self/fd")) == before
     children = subprocess.run(["ps", "-o", "stat=", "--ppid", str(os.getpid())], capture_output=True, text=True, timeout=GENEROUS, check=False).stdout
     assert "Z" not in children
+
+
+def test_what_a_command_says_is_handed_on_in_pieces(host, script):
+    tool = script("import sys; sys.stdout.write('line\\n' * 200000); sys.stderr.write('err')")
+    pieces = []
+    said = host.run([tool], limit=1 << 20, taker=pieces.append)
+    assert (said.status, said.rc, said.stdout, said.stderr) == ("ok", 0, "", "err")
+    assert len(pieces) > 1 and b"".join(pieces) == b"line\n" * 200000
+
+
+def test_what_is_handed_on_has_a_limit_and_a_deadline(host, script):
+    pieces = []
+    said = host.run([script("while True: print('line')")], limit=100000, taker=pieces.append)
+    assert (said.status, said.stdout) == ("overflow", "") and len(b"".join(pieces)) > 100000
+    slow = script("import sys, time; print('begun', flush=True); time.sleep(%d)" % GENEROUS)
+    said = host.run([slow], timeout=1, taker=pieces.append)
+    assert (said.status, pieces[-1]) == ("timeout", b"begun\n")

@@ -1,13 +1,13 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was said since an earlier reading; what was said before a flood; parts that were attached later."""
+"""What was said since an earlier reading; parts that were attached later."""
 
 from __future__ import annotations
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, kernel_ring
 
 BOOT = 1764400000  # 2025-11-29T07:06:40Z
 BEGIN = "[    0.000000] node07 kernel: Linux version 6.8.0\n"
@@ -41,7 +41,7 @@ def test_a_cursor_of_the_journal_is_known_to_dmesg():
     cursor = read(BEGIN + FIRST)["cursor"]
     ring = (BEGIN + FIRST + SECOND).replace(" node07 kernel:", "").replace("[", "<3>[")
     missing = {"argv": kernel_log.JOURNAL, "missing": True}
-    section = read(ring, cursor, kernel_log.DMESG_RAW, commands=[missing])
+    section = read(ring, cursor, kernel_ring.DMESG_RAW, commands=[missing])
     assert (section["source"], codes(section), section["since"]) == ("dmesg", ["79"], cursor)
 
 
@@ -70,20 +70,6 @@ def test_a_log_that_lost_its_begin_is_whole_behind_the_cursor():
 
 def test_without_a_time_there_is_no_cursor():
     assert read("NVRM: Xid (PCI:0000:3b:00): 48, DBE\n")["cursor"] == {"unknown": "the log tells no time since boot"}
-
-
-def test_what_was_said_before_a_flood_is_kept(monkeypatch):
-    monkeypatch.setattr(kernel_log, "NEWEST", 50)
-    flood = "".join("[ %d.500000] node07 kernel: NVRM: Xid (PCI:0000:5d:00): 95, pid=%d, Uncontained\n" % (n, n) for n in range(2000, 2050))
-    oldest = {"argv": kernel_log.FROM_BOOT, "rc": 0, "stdout": BEGIN + FIRST}
-    section = read(flood, commands=[oldest])
-    assert [(e["codes"], e["count"]) for e in section["events"]] == [(["48"], 1), (["95"], 50)]
-    assert (section["status"], section["lines"]) == ("partial", 52)
-    assert section["reason"] == "only the newest 50 lines were read; and the 2 oldest ones of this boot"
-    assert section["covers_from"] == "2025-11-29T07:06:40.000Z"
-    refused = {"argv": kernel_log.FROM_BOOT, "rc": 1, "stderr": "Failed to parse lines '+10000'\n"}
-    section = read(flood, commands=[refused])
-    assert (codes(section), section["status"]) == (["95"], "partial")
 
 
 def test_a_function_found_at_boot_is_not_attached():

@@ -9,7 +9,7 @@ import json
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, kernel_ring
 
 BOOT = 1764400000  # 2025-11-29T07:06:40Z
 XID = "NVRM: Xid (PCI:0000:9b:00): 79, pid=4711, name=python, GPU has fallen off the bus."
@@ -31,7 +31,7 @@ def journal(text, **entry):
 
 
 def dmesg(text="", argv=None, **entry):
-    return dict({"argv": argv or kernel_log.DMESG_RAW, "rc": 0, "stdout": text}, **entry)
+    return dict({"argv": argv or kernel_ring.DMESG_RAW, "rc": 0, "stdout": text}, **entry)
 
 
 def only(text, boot_time=BOOT):
@@ -212,7 +212,7 @@ def test_dmesg_answers_where_the_journal_does_not(nothing):
 def test_plain_dmesg_where_raw_is_not_known():
     missing = {"argv": kernel_log.JOURNAL, "missing": True}
     refused = dmesg("", rc=1, stderr="dmesg: invalid option -- 'r'")
-    section = kernel_log.collect(host([missing, refused, dmesg("[    0.000000] Linux version\n[12.5] " + XID, argv=kernel_log.DMESG)]))
+    section = kernel_log.collect(host([missing, refused, dmesg("[    0.000000] Linux version\n[12.5] " + XID, argv=kernel_ring.DMESG)]))
     assert (section["source"], section["status"], len(section["events"])) == ("dmesg", "ok", 1)
 
 
@@ -229,9 +229,9 @@ def test_not_permitted_is_unknown_with_its_reason():
 @pytest.mark.parametrize(
     ("commands", "words"),
     [
-        ([{"argv": kernel_log.JOURNAL, "missing": True}, {"argv": kernel_log.DMESG_RAW, "missing": True}], "dmesg -r: absent"),
-        ([{"argv": kernel_log.JOURNAL, "hang": True}, {"argv": kernel_log.DMESG_RAW, "hang": True}], "timeout"),
-        ([journal("\n"), dmesg("\n"), dmesg("\n", argv=kernel_log.DMESG)], "the kernel log is empty"),
+        ([{"argv": kernel_log.JOURNAL, "missing": True}, {"argv": kernel_ring.DMESG_RAW, "missing": True}], "dmesg -r: absent"),
+        ([{"argv": kernel_log.JOURNAL, "hang": True}, {"argv": kernel_ring.DMESG_RAW, "hang": True}], "timeout"),
+        ([journal("\n"), dmesg("\n"), dmesg("\n", argv=kernel_ring.DMESG)], "the kernel log is empty"),
         ([], "not recorded"),
     ],
 )
@@ -253,7 +253,7 @@ def test_output_that_was_cut_is_partial():
     section = kernel_log.collect(host([journal("[0.5] node01 kernel: %s\n" % XID, overflow=True)]))
     assert (section["status"], len(section["events"])) == ("partial", 1)
     many = "".join("[%d.5] node01 kernel: usb 1-1: device %d\n" % (n // 1000, n) for n in range(kernel_log.NEWEST))
-    section = kernel_log.collect(host([journal(many)]))
+    section = kernel_log.collect(host([journal(many, argv=kernel_log.LAST)]))
     assert (section["status"], section["reason"]) == ("partial", "only the newest %d lines were read" % kernel_log.NEWEST)
 
 

@@ -64,12 +64,13 @@ class Answer:
 class Command(Answer):
     """Answer of a program. status ok = it ran and exited, with whatever rc; stdout and stderr are kept in every case.
 
-    rc: exit status, None unless it exited; seconds: wall time; stuck_pid: a process that could not be killed.
+    rc: exit status, None unless it exited; seconds: wall time; stuck_pid: a process that could not be killed;
+    left_out: bytes of stdout that a recording does not hold, out of its middle.
     """
 
-    __slots__ = ("argv", "rc", "seconds", "stderr", "stdout", "stuck_pid")
+    __slots__ = ("argv", "left_out", "rc", "seconds", "stderr", "stdout", "stuck_pid")
 
-    def __init__(self, argv, status, rc=None, stdout="", stderr="", seconds=0.0, detail="", stuck_pid=None):
+    def __init__(self, argv, status, rc=None, stdout="", stderr="", seconds=0.0, detail="", stuck_pid=None, left_out=0):
         Answer.__init__(self, status, None, detail, " ".join(argv), status == OVERFLOW)
         self.argv = list(argv)
         self.rc = rc
@@ -77,6 +78,7 @@ class Command(Answer):
         self.stderr = stderr
         self.seconds = seconds
         self.stuck_pid = stuck_pid
+        self.left_out = left_out
 
     @property
     def succeeded(self):

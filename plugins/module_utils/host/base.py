@@ -4,7 +4,7 @@
 """The door to a machine: what every Host answers.
 
 A Host has: read_text(path), read_bytes(path), exists(path), stat(path), listdir(path), readlink(path), statvfs(path)
--> Answer; run(argv, timeout, env, stdin) -> Command; native(name, reader, timeout, arguments) -> Answer of a dict;
+-> Answer; run(argv, timeout, env, stdin, limit, taker) -> Command; native(name, reader, timeout, arguments) -> Answer of a dict;
 resolve(program) -> Answer of a path; uname(), limits(), boot_time(), is_root() -> Answer; now() -> seconds since the
 epoch; monotonic(), remaining() -> seconds. None of them raises for anything the machine does.
 """

@@ -182,8 +182,8 @@ class LiveHost(Host):
                 self._programs[program] = known
         return Answer(known.status, known.value, known.detail, program)
 
-    def run(self, argv, timeout=None, env=None, stdin=None, limit=STDOUT_LIMIT):
-        """limit: bytes of stdout that are kept."""
+    def run(self, argv, timeout=None, env=None, stdin=None, limit=STDOUT_LIMIT, taker=None):
+        """limit: bytes of stdout that are kept, or handed to taker piece by piece."""
         argv = [str(a) for a in argv]
         found = Answer(answers.OK, argv[0]) if "/" in argv[0] else self.resolve(argv[0])
         if not found.ok:
@@ -197,7 +197,7 @@ class LiveHost(Host):
             return Command(argv, answers.IO_ERROR, detail="EINVAL")
         try:
             feed = None if stdin is None else stdin.encode("utf-8", "surrogateescape")
-            process = Process(found.value, argv, env, feed, {1: limit, 2: STDERR_LIMIT}, root=self._root)
+            process = Process(found.value, argv, env, feed, {1: limit, 2: STDERR_LIMIT}, root=self._root, taker=taker)
         except (OSError, ValueError) as error:
             return Command(argv, answers.IO_ERROR, detail="could not be started: %s" % error)
         end = process.pump(started + seconds)

@@ -62,9 +62,10 @@ def _session(leader):
 
 class Process:
     """limits: {descriptor: bytes kept} for 1, 2, …; those in spill lose what is more, others stop it. feed: bytes for
-    descriptor 0, which stays open for more when keep_open. Raises OSError when there can be no child."""
+    descriptor 0, which stays open for more when keep_open. taker: is handed what 1 says, instead of it being kept.
+    Raises OSError when there can be no child."""
 
-    def __init__(self, path, argv, env, feed=None, limits=None, spill=(), root="/", keep_open=False):
+    def __init__(self, path, argv, env, feed=None, limits=None, spill=(), root="/", keep_open=False, taker=None):
         while _abandoned and _abandoned[0]._reaped():
             _abandoned.pop(0)
         if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
@@ -74,6 +75,7 @@ class Process:
         self.overflow = False
         self.errno = self.status = self._stdin = None
         self._spill, self._keep_open = spill, keep_open
+        self._taker, self._handed = taker, 0
         self.feed = bytearray(feed or b"")
         self.pipes = {}  # our end -> their descriptor; -1: the errno exec failed with
         theirs, ours = [], []
@@ -134,6 +136,10 @@ class Process:
             self._close([fd])
         elif number == -1:
             self.errno = int(piece)
+        elif number == 1 and self._taker:
+            self._handed += len(piece)
+            self.overflow = self._handed > self.limits[1]
+            self._taker(piece)
         else:
             kept = self.kept[number]
             kept += piece

@@ -15,6 +15,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.base i
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.privacy import redact, redact_arguments
 
 SCHEMA = "fleetproof.accelerator/recording/v1"
+BEGIN, END = 1 << 20, 3 << 20  # bytes kept of what was handed on in pieces, of its begin and of its end
 
 
 def _trimmed(items):
@@ -30,6 +31,34 @@ def _entry(asked):
     asked = {operation: _trimmed(said) for operation, said in asked.items()}
     simple = list(asked) == ["read"] and len(asked["read"]) == 1 and set(asked["read"][0]) == {"status", "value"}
     return asked["read"][0]["value"] if simple else {"asked": asked}
+
+
+class _Ends:
+    """Hands pieces on and keeps the begin and the end of all of them, in whole lines."""
+
+    def __init__(self, taker):
+        self._taker = taker
+        self._begin, self._end, self._dropped = bytearray(), bytearray(), 0
+
+    def take(self, piece):
+        room = BEGIN - len(self._begin)
+        self._begin += piece[:room]
+        self._end += piece[room:] if room < len(piece) else b""
+        if len(self._end) > 2 * END:  # seldom: moving it costs as much as it is long
+            self._dropped += len(self._end) - END
+            del self._end[:-END]
+        self._taker(piece)
+
+    def entry(self):
+        begin, end = bytes(self._begin), bytes(self._end)
+        left_out = self._dropped + max(0, len(end) - END)
+        if left_out:
+            end = end[-END:]
+            whole, rest = begin.rpartition(b"\n")[0] + b"\n", end.partition(b"\n")[2]
+            left_out += len(begin) - len(whole) + len(end) - len(rest)
+            begin, end = whole, rest
+        said = (begin + end).decode("utf-8", "replace")
+        return {key: value for key, value in (("stdout", said), ("left_out", left_out)) if value}
 
 
 class RecordingHost(Host):
@@ -76,13 +105,17 @@ class RecordingHost(Host):
             answer.value = answer.value.decode("utf-8", "replace")
         return answer
 
-    def run(self, argv, timeout=None, env=None, stdin=None, **more):
-        return self.keep(self._inner.run(argv, timeout, env, stdin, **more), argv, env, stdin)
+    def run(self, argv, timeout=None, env=None, stdin=None, taker=None, **more):
+        if taker is None:
+            return self.keep(self._inner.run(argv, timeout, env, stdin, **more), argv, env, stdin)
+        ends = _Ends(taker)
+        return self.keep(self._inner.run(argv, timeout, env, stdin, taker=ends.take, **more), argv, env, stdin, ends.entry())
 
-    def keep(self, command, argv, env=None, stdin=None):
-        """Writes down the answer of a program, whoever ran it."""
+    def keep(self, command, argv, env=None, stdin=None, handed=None):
+        """Writes down the answer of a program, whoever ran it. handed: what it said in pieces."""
         entry = {key: value for key, value in (("env", env), ("stdin", stdin)) if value}
-        entry.update((key, getattr(command, key)) for key in ("stdout", "stderr", "detail", "stuck_pid", "seconds") if getattr(command, key))
+        entry.update(handed or {})
+        entry.update((key, getattr(command, key)) for key in ("stdout", "left_out", "stderr", "detail", "stuck_pid", "seconds") if getattr(command, key))
         entry.update({"rc": command.rc} if command.status == answers.OK else {"status": command.status})
         argv = [str(a) for a in argv]
         entry = dict({"argv": redact_arguments(argv) if self._redact else argv}, **self._clean(entry))

@@ -234,7 +234,14 @@ class ReplayHost(Host):
         argv = [str(a) for a in argv]
         return (posixpath.basename(argv[0]), *argv[1:]), tuple(sorted((env or {}).items())), stdin or ""
 
-    def run(self, argv, timeout=None, env=None, stdin=None):
+    def run(self, argv, timeout=None, env=None, stdin=None, limit=None, taker=None):
+        answer = self._command(argv, env, stdin)
+        if taker and answer.stdout:
+            taker(_bytes(answer.stdout))
+            answer.stdout = ""
+        return answer
+
+    def _command(self, argv, env, stdin):
         key = self._key(argv, env, stdin)
         entries = self._commands.get(key)
         if not entries:
@@ -243,6 +250,7 @@ class ReplayHost(Host):
         seconds = float(entry.get("seconds", 0.0))
         said = {"stdout": entry.get("stdout") or "", "stderr": entry.get("stderr") or "", "seconds": seconds}
         said["detail"], said["stuck_pid"] = entry.get("detail") or "", entry.get("stuck_pid")
+        said["left_out"] = entry.get("left_out") or 0
         if entry.get("missing"):
             return Command(argv, answers.ABSENT, **dict(said, detail=said["detail"] or "no such program"))
         if entry.get("denied"):

@@ -1,0 +1,54 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The end of a journal that was too much to be read from its begin: what was said last is what matters most."""
+
+from __future__ import annotations
+
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_log import parsed
+
+
+class Rest:
+    """Hands a stream what came later than the last line it has read."""
+
+    def __init__(self, stream, read):
+        self.stream, self.read = stream, read  # seconds since boot
+        self.gap = "what came later than %d seconds after boot was not read" % read
+        self.carry, self.begun = b"", False
+
+    def take(self, piece):
+        if self.begun:
+            self.stream.take(piece)
+            return
+        text = self.carry + piece
+        at = 0
+        while True:
+            end = text.find(b"\n", at) + 1
+            if not end:
+                break
+            since = parsed(text[at:end]).since
+            if since is not None and since > self.read:
+                if self.gap:
+                    self.gap = "what came from %d to %d seconds after boot was not read" % (self.read, since)
+                self.begun = True
+                self.stream.take(text[at:])
+                return
+            if since is not None:
+                self.gap = ""  # it goes back to what was read
+            at = end
+        self.carry = text[at:][: 1 << 16]
+
+
+def read(host, stream, command, argv, timeout, limit):
+    """Why the log is still not all read, in a list. command: what was cut; argv: what tells the end."""
+    stream.carry = b""  # half a line
+    stream.done()
+    newest = stream.newest()
+    if newest is None:
+        return [command.reason]
+    rest, reached = Rest(stream, newest.since), stream.reached
+    last = host.run(argv, timeout=timeout, limit=limit, taker=rest.take)
+    stream.done()
+    if stream.reached and not reached:
+        rest.gap = ""  # what was asked for begins in what was read now
+    return [reason for reason in (rest.gap and command.reason, rest.gap, "" if last.succeeded else last.reason) if reason]
