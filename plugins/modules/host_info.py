@@ -47,7 +47,7 @@ seealso:
 notes:
   - The kernel log, memory modules, the BMC and the health of drives can be read by root only. Where it is not permitted a value says so.
   - Nothing is started, and nothing is written. Programs that are asked, where the node has them, are C(journalctl) or C(dmesg), C(ps), C(systemctl),
-    C(getent), C(modinfo), C(ip), C(ipmitool), and C(nvme) or C(smartctl). Each has a deadline.
+    C(getent), C(modinfo), C(ip), C(ipmitool), C(tail), C(dcgmi), NVIDIA's daemons for their versions, and C(nvme) or C(smartctl). Each has a deadline.
 extends_documentation_fragment:
   - fleetproof.accelerator.attributes
   - fleetproof.accelerator.info

@@ -112,7 +112,7 @@ def test_a_collective_that_hangs(text):
         for index, told in sorted(samples_of.items()):
             core, memory = told[moment]
             utilization = "<gpu_util>%d %%</gpu_util>\n            <memory_util>%d %%" % (core, memory)
-            cards.append(samples.gpu(index).replace("<gpu_util>0 %</gpu_util>\n            <memory_util>0 %", utilization))
+            cards.append(samples.gpu(index).replace("<gpu_util>0 %</gpu_util>\n            <memory_util>1 %", utilization))
         assert list(outcomes("work-stuck", read(*cards)).values()) == [("found", "warn")]
     assert list(outcomes("work-stuck", read(samples.gpu(0), samples.gpu(1))).values()) == [("passed", None)]
 

@@ -88,7 +88,7 @@ GPU = """
         <compute_mode>{compute}</compute_mode>
         <utilization>
             <gpu_util>0 %</gpu_util>
-            <memory_util>0 %</memory_util>
+            <memory_util>1 %</memory_util>
         </utilization>
         <ecc_mode>
             <current_ecc>{ecc}</current_ecc>

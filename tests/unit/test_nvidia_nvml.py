@@ -88,6 +88,7 @@ def test_every_card_and_fact(stub, ask):
     assert second["row_remap"]["pending"] is True and second["fabric"]["state"] == "in_progress"
     assert first["health"]["state"] == "ok" and first["recovery_action"] == "none"
     assert first["ecc"]["uncorrected_aggregate"] == 2
+    assert (first["utilization_percent"], first["extra"]["memory_utilization_percent"]) == (0, 1)
 
 
 def values(device):
