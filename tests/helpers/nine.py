@@ -279,7 +279,7 @@ def _machine(node):
     mine = ("/sys/bus/pci", "/sys/devices/pci", "/sys/module", "/sys/class/infiniband", "/dev", "/proc/driver")
     base["files"] = {path: entry for path, entry in base["files"].items() if not path.startswith((*mine, *VENDORS))}
     base["commands"] = [entry for entry in base["commands"] if entry["argv"][0] not in (*OF_DRIVER, "nvidia-smi", "journalctl")]
-    log = next(entry for entry in demo.document("gpu-h02")["commands"] if entry["argv"][0] == "journalctl")
+    log = next(entry for entry in demo.document("gpu-h02")["commands"] if entry["argv"][:2] == ["journalctl", "-k"])
     base["commands"].append(dict(log, stdout="[    1.000000] gpu-h02 kernel: Linux version 6.8.0-88-generic\n"))
     base.update(node=node, natives={})
     return base

@@ -14,17 +14,16 @@ import cambricon_samples
 import config_space
 import demo
 import further_samples
-import gmi_samples
 import host_samples
 import hygon_samples
-import metax_samples
 import nine
 import nvidia_samples
 import product_values as values
 import thead_samples
+import xpu_samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import gaudi as gaudi_reader
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import nvidia_daemons, services
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import fabric_manager_log, nvidia_daemons, rdma_ports, services
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
 
 OPTIONS = {"kv_cache_path": "/data", "directories": ["/data"]}
@@ -44,7 +43,7 @@ def _set(text, group, **elements):
             told = re.sub("<%s>[^<]*<" % name, "<%s>%s<" % (name, value), told)
         return told
 
-    assert "<%s>" % group in text, group
+    assert "<%s>" % group in text or group == "row_remapper_histogram", group  # not of a part without spare rows
     return re.sub("(?s)<%s>.*?</%s>" % (group, group), inner, text)
 
 
@@ -82,6 +81,7 @@ def nvidia(product, count, **card):
             text = _set(text, "default_applications_clocks", graphics_clock="%d MHz" % core)
             text = _set(text, "clocks", mem_clock="%d MHz" % hbm)
             text = _set(text, "supported_clocks", value="%d MHz" % hbm)
+            text = _set(text, "row_remapper_histogram", row_remapper_histogram_max="%d bank(s)" % (values.BANKS.get(product, 2560) - 1))
             text = text if generation == 5 else _set(text, "pcie_gen", max_link_gen=generation, max_device_link_gen=generation)
             if product in values.RETIRING:
                 text = _set(text, "retired_pages", pending_blacklist="No", pending_retirement="No")
@@ -176,7 +176,7 @@ def mthreads(product, count):
 
 def thead(product, count):
     name, memory, power = values.THEAD[product]
-    readings = {key: "%d.00 W" % power for key in ("Power Limit", "Default Power Limit", "Enforced Power Limit")}
+    readings = dict.fromkeys(("Power Limit", "Default Power Limit", "Enforced Power Limit"), "%d.00 W" % power)
     told = {"Product Name": name, "Memory Usage": {"Total": "%d MiB" % memory, "Used": "2 MiB", "Free": "%d MiB" % (memory - 2)}}
     told["Power Readings"] = dict(thead_samples.CARD["Power Readings"], **readings)
     return nine.thead(count, **{"-q": thead_samples.log(range(count), **told), "icn -s": thead_samples.links(range(count), inactive=())})
@@ -212,13 +212,32 @@ def enflame(product, count):
     return _further("enflame", count, "c035", "enflame", SPEEDS[5], {"-q": told})
 
 
-MAKERS = {
-    function: table
-    for function, table in (
-        (nvidia, values.NVIDIA), (amd, values.AMD), (ascend, values.ASCEND), (cambricon, values.CAMBRICON), (hygon, values.HYGON),
-        (iluvatar, values.ILUVATAR), (metax, values.METAX), (mthreads, values.MTHREADS), (thead, values.THEAD), (gaudi, values.GAUDI),
-        (kunlunxin, values.KUNLUNXIN), (enflame, values.ENFLAME),
+def intel(product, count):
+    name, device, memory, power, clock, generation, lanes, tiles, corrected = values.INTEL[product]
+    part = _further("intel", count, device, "xe", SPEEDS[generation], {})
+    told = {
+        "device_name": name, "pci_device_id": "0x" + device, "memory_physical_size_byte": str(memory << 20), "core_clock_rate_mhz": clock,
+        "pcie_generation": str(generation), "pcie_max_link_width": str(lanes), "number_of_tiles": str(tiles),
+    }  # fmt: skip
+    part.runs("xpu-smi", xpu_samples.intel_commands(part.addresses, power=power, highest=clock, corrected=corrected, **told))
+    part.drm(1)
+    return part
+
+
+def tpu(product, count):
+    kind, device, size = values.TPU[product]
+    part = _further("tpu", count, device, "vfio-pci", SPEEDS[4], {"": xpu_samples.tpu_table(count, kind, total=size)})
+    part.files.update({"%s/%s/accel" % (nine.DEVICES, address): {"absent": True} for address in part.addresses})
+    part.files.update(
+        {"%s/%s/iommu_group" % (nine.DEVICES, address): {"link": "../../../../kernel/iommu_groups/%d" % n} for n, address in enumerate(part.addresses)}
     )
+    return part
+
+
+MAKERS = {
+    nvidia: values.NVIDIA, amd: values.AMD, ascend: values.ASCEND, cambricon: values.CAMBRICON, hygon: values.HYGON, iluvatar: values.ILUVATAR,
+    metax: values.METAX, mthreads: values.MTHREADS, thead: values.THEAD, gaudi: values.GAUDI, kunlunxin: values.KUNLUNXIN, enflame: values.ENFLAME,
+    intel: values.INTEL, tpu: values.TPU,
 }  # fmt: skip
 
 
@@ -257,7 +276,9 @@ def _adapter(files, rail):
     told.update({"ports/1/" + key: word for key, word in (("link_layer", "InfiniBand"), ("state", "4: ACTIVE"), ("phys_state", "5: LinkUp"))})
     told["ports/1/rate"], told["ports/1/gids/0"] = "400 Gb/sec (4X NDR)", "fe80:0000:0000:0000:5e25:73ff:fe%02x:0007" % rail
     files.update({"%s/%s" % (rdma, name): text + "\n" for name, text in told.items()})
-    files[rdma + "/ports/1/gid_attrs/types/0"] = "IB/RoCE v1\n"
+    told = {"gid_attrs/types/0": "IB/RoCE v1", "lid": "0x21", "sm_lid": "0x1", **{"counters/" + name: "0" for name in rdma_ports.COUNTERS}}
+    files.update({"%s/ports/1/%s" % (rdma, name): text + "\n" for name, text in told.items()})
+    files[rdma + "/ports/1/counters"] = {"dir": list(rdma_ports.COUNTERS)}
     files.update({rdma + "/ports": {"dir": ["1"]}, rdma + "/ports/1/gids": {"dir": ["0"]}})
     return functions
 
@@ -297,6 +318,8 @@ def _services(recorded, product, switches):
         tuple(nvidia_daemons.DAEMONS["fabric_manager"]): {"stdout": "Fabric Manager version is : %s\n" % DRIVER} if managed else {"missing": True},
         tuple(nvidia_daemons.DAEMONS["imex"]): {"stdout": "IMEX version is: %s\n" % DRIVER} if product in values.RACKS else {"missing": True},
     }
+    if managed:
+        replaced[tuple(fabric_manager_log.JOURNAL)] = {"stdout": "-- No entries --\n"}
     recorded["commands"] = [entry for entry in recorded["commands"] if tuple(entry["argv"]) not in replaced]
     recorded["commands"] += [{"argv": list(argv), **answer} for argv, answer in replaced.items()]
 

@@ -41,6 +41,7 @@ RACKS, SUPERCHIPS = ("GB200", "GB300"), ("GH200 96 GB", "GH200 144 GB")
 FABRICS = ("H100 SXM 80 GB", "H800 SXM", "H200 SXM", "H20 96 GB", "H20 141 GB", "B200", "B300", *RACKS)
 RETIRING = ("T4",)  # retires pages; others have spare rows
 BARE = ("GeForce RTX 4090",)  # without error correction and what goes with it
+BANKS = {"A100 SXM 80 GB": 640, "H200 SXM": 3072, "B200": 3840, "GB300": 5952, "L40S": 192, "A10G": 192}  # with spare rows
 COUNTS = {**dict.fromkeys(RACKS, 4), **dict.fromkeys(SUPERCHIPS, 1), "L4": 4, "A10G": 4, "T4": 4, "MI300A": 4, "MI210": 4, "MI250X": 8}
 # market name, PCI device id, MiB, watts, peers, GB/s of a link, PCIe generation, graphics version
 AMD = {
@@ -76,6 +77,14 @@ THEAD = {"PPU-ZW810E": ("PPU-ZW810E", 98304, 400)}
 GAUDI = {"Gaudi": ("HL-205", 32768, 350, "1000"), "Gaudi 2": ("HL-225", 98304, 600, "1020"), "Gaudi 3": ("HL-325L", 131072, 900, "1060")}
 KUNLUNXIN = {"Kunlun P800 OAM": ("P800 OAM", 98304, 400, 5), "Kunlun P800 PCIe": ("P800 PCIe", 98304, 350, 5)}
 ENFLAME = {"Enflame S60": ("S60", 42976, 300)}
+# name, PCI device id, MiB, watts, MHz, PCIe generation, lanes, tiles, whether memory is corrected
+INTEL = {
+    "Data Center GPU Max 1550": ("Intel(R) Data Center GPU Max 1550", "0bd5", 131072, 600, 1600, 5, 16, 2, "enabled"),
+    "Data Center GPU Max 1100": ("Intel(R) Data Center GPU Max 1100", "0bda", 49152, 300, 1550, 5, 16, 1, "enabled"),
+    "Data Center GPU Flex 170": ("Intel(R) Graphics [0x56c0]", "56c0", 14260, 150, 2050, 4, 16, 1, "enabled"),
+    "Arc B580": ("Intel(R) Arc(TM) B580 Graphics", "e20b", 12216, 190, 2850, 4, 8, 1, "disabled"),
+}
+TPU = {"TPU v6e": ("v6e", "006f", 31.25)}
 # Whose reference design has an adapter for every card.
 ADAPTERS = ("A100 SXM 40 GB", "A100 SXM 80 GB", "A800 SXM 80 GB", "H100 SXM 80 GB", "H800 SXM", "H200 SXM", "B200", "B300", "GB200", "GB300")
 ADAPTERS += ("MI300X", "MI325X", "MI350X", "MI355X")

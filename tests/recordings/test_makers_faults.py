@@ -53,7 +53,7 @@ ASCEND = {
     "ECC off": (nine.ascend(2, **{"info -t ecc-enable -i 0": "\tHBM ECC-Enable Status          : False\n"}), [("ecc-enabled", "warn", ())]),
     "firmware that the driver does not accept": (
         nine.ascend(2, **{"info -t board -i 0": ascend_samples.board(0, **{"Firmware Version": "7.1.0.7.220"})}),
-        [("firmware-mixed", "warn", ()), ("firmware-range", "warn", ())],
+        [("firmware-mixed", "warn", ("firmware-range",)), ("firmware-range", "warn", ())],
     ),
     "firmware that the tool calls incompatible": (
         nine.ascend(2, **{"info -t board -i 0": ascend_samples.board(0, Compatibility="NOT OK")}),
@@ -97,7 +97,7 @@ METAX = {
     "hot": (hot("82.00"), [("temperature-margin", "warn")]),
     "at its limit": (hot("85.00"), [("temperature-margin", "fail")]),
     "more retired pages than is tolerated": (reported("Retired Pages", **{"Double Bit ECC": "65"}), [("retired-pages", "fail")]),
-    "some retired pages": (reported("Retired Pages", **{"Double Bit ECC": "4"}), []),
+    "some retired pages": (reported("Retired Pages", **{"Double Bit ECC": "4"}), [("retired-pages", "warn")]),
     "heat holds the clocks": (reported("Xcore Clocks Throttle Reason", **{"Chip Over Temperature": "Active"}), [("throttle-hardware", "fail")]),
     "ECC off": (reported("Ecc state", state="Disable"), [("ecc-enabled", "warn")]),
     "a double-bit event": (listed(pci_event_info={"dbe": [{"time": "x"}], "aer_ce": [1, 2]}), [("device-events", "warn")]),

@@ -24,7 +24,7 @@ UNTOLD = {
 READS = {
     "memory_mib": "product-memory", "links": "product-links", "link_gb_s": "link-speed", "pcie_generation": "product-pcie", "pcie_width": "product-pcie",
     "power_w": "power-limit", "core_mhz": "clocks-product", "limit_core_c": "temperature-margin", "remapped_rows": "row-remap-count",
-    "nics": "product-adapters",
+    "row_banks": "row-remap-banks", "nics": "product-adapters",
 }  # fmt: skip
 
 
@@ -32,6 +32,7 @@ READS = {
 def test_a_healthy_node_of_the_product_has_no_finding_above_info(maker, product):
     """A product without such a node fails here: add what its tool prints of a healthy part to product_values."""
     judged, sections = product_nodes.judged(product_nodes.recording(product.name))
+    assert (sections["kernel"]["status"], sections["pci"]["scan"]["status"]) == ("ok", "ok")
     assert [finding for finding in judged.told() if finding[1] != "info"] == []
     view = NodeView("node", {name: demo.envelope(data) for name, data in sections.items()}, policy.parse({}))
     assert {products.of(device).name for device in view.packages} == {product.name}

@@ -250,6 +250,7 @@ def accelerator_model(device, p):
     reads=("accelerators",),
     scope="group",
     remedy="Find out which card was replaced by another model; a mixed node by intent turns this rule off for itself.",
+    follows=("product-memory",),
 )
 def mixed_models(group, p):
     kinds = Counter((d.text("name"), d.maybe("number", "memory_mib")) for d in group.packages)
@@ -263,7 +264,9 @@ def mixed_models(group, p):
         return PASSED
     names = {name for name, _memory in kinds}
     words = sorted("%d x %s%s" % (n, name, "" if len(names) > 1 or memory is None else " with %d MiB" % memory) for (name, memory), n in kinds.items())
-    return found("Different models in one node: %s" % ", ".join(words), ", ".join(words), expectation("one model", origin="this node"))
+    told = ", ".join(words)
+    # of one name, a card that lacks a part of its memory is no other model
+    return found("Different models in one node: %s" % told, told, expectation("one model", origin="this node"), caused_by=() if len(names) > 1 else None)
 
 
 @rule(

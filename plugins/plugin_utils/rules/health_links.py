@@ -85,7 +85,7 @@ def product_links(device, p):
         "lowest_gb_s": Parameter("number", None, "GB/s", "the product catalogue of this collection, else the fastest of equal neighbors"),
         "tolerance_percent": Parameter("number", 2, "%", "our choice: tools round differently"),
     },
-    follows=("links-up", "device-lost"),
+    follows=("links-up", "device-lost", "hccs-health"),
 )
 def link_speed(device, p):
     speed = told.part(device, "links", "speed_gb_s")

@@ -20,6 +20,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 )
 
 _DEVICES = ("accelerators",)
+_HELD = {"gsp": "firmware-driver", "npu": "firmware-range"}  # firmware that a rule of its own holds against the driver
 # On these the operating system has the memory of the device too, and puts its own pages there.
 _COHERENT = re.compile(r"\bG[BH]\d00\b|\bMI300A\b")
 
@@ -208,7 +209,7 @@ def firmware_driver(device, p):
     reads=_DEVICES,
     scope="group",
     remedy="Bring the odd device to the firmware of its neighbors with the maker's update bundle: mixed versions behave differently and are not validated.",
-    follows=("mixed-models",),
+    follows=("mixed-models", "firmware-driver", "firmware-range"),
 )
 def firmware_mixed(group, p):
     alike = {}
@@ -242,6 +243,7 @@ def firmware_mixed(group, p):
                     shown,
                     expectation(usual, "", "this node: equal devices"),
                     subject=(d.kind, d.id),
+                    caused_by=("mixed-models", *(_HELD[name] for name, _version, _usual in parts if len(parts) == 1 and name in _HELD)),
                 )
             )
     if not compared:
