@@ -13,6 +13,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import fabric_manager_log as reader
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import node_services, nvidia_daemons
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy, profiles
 from health_nodes import ask
 
 UNREAD = unknown("denied")
@@ -244,6 +245,17 @@ def baseboard(count=8, switches=4, driver="nvidia-nvswitch", virtualization="non
 )
 def test_switches_of_a_baseboard(node, expected):
     assert ask("nvswitches", baseboard(**node))[0][1] == expected
+
+
+def test_a_switch_that_is_gone_explains_its_manager_and_the_links():
+    sections = baseboard(switches=3)
+    sections["host"]["services"] = synthetic.services(fabricmanager="failed")
+    for card in sections["accelerators.nvidia"]["devices"]:
+        card["fabric"]["state"] = "in_progress"
+        card["links"].update(up=14, down=[0, 1, 2, 3])
+    told = engine.judge("n1", synthetic.envelopes(sections), policy.parse({}), profiles.find("preflight")).findings
+    roots = {one["rule"] for one in told if not one["caused_by"] and one["level"] != "info"}
+    assert roots == {"nvswitches"} and {"fabric-manager", "fabric-state", "links-up"} <= {one["rule"] for one in told}
 
 
 @pytest.mark.parametrize(("daemons", "expected"), [(["nv-fabricmanage"], "passed"), ([], "found"), (UNREAD, "unknown")])

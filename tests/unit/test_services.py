@@ -169,7 +169,7 @@ def test_a_report_of_a_former_version_has_no_services():
 
 def test_the_manager_explains_a_device_that_did_not_join():
     sections = synthetic.healthy()
-    sections["pci"]["devices"].append(dict(synthetic.pci_entry(8), role="bridge"))
+    sections["pci"]["devices"] += [dict(synthetic.pci_entry(8 + n), role="bridge") for n in range(4)]
     sections["host"]["services"] = DEAD
     sections["accelerators.nvidia"]["devices"][0]["fabric"]["state"] = "in_progress"
     findings = {f["rule"]: f for f in engine.judge("n1", synthetic.envelopes(sections), policy.parse({}), PROFILE).findings}

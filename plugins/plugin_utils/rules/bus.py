@@ -156,7 +156,7 @@ def _slow(best, expected, subject):
     scope="device",
     remedy="Reset all devices of the node together; when a link stays down, check baseboard, bridge or cable.",
     parameters={"product_has_links": Parameter("bool", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/products.yml")},
-    follows=("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off"),
+    follows=("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off", "nvswitches"),
 )
 def links_up(device, p):
     links = device.facts("links")
@@ -237,7 +237,7 @@ def _has_links(device, p):
     scope="device",
     remedy="Check the fabric manager (nvidia-fabricmanager or the switch tray's), its version against the driver, and its log.",
     parameters={"settle_seconds": Parameter("number", 600, "s", "our choice: links of large systems train for minutes after the start")},
-    follows=("device-lost", "fabric-manager"),
+    follows=("device-lost", "fabric-manager", "nvswitches"),
 )
 def fabric_state(device, p):
     state = device.word("fabric", "state")
@@ -270,7 +270,7 @@ def fabric_state(device, p):
     reads=("host", "pci"),
     scope="node",
     remedy="Install nvidia-fabricmanager in the driver's version, enable and start it; its log says why it ends. Without it CUDA does not start.",
-    follows=("service-versions",),
+    follows=("service-versions", "nvswitches"),
 )
 def fabric_manager(view, p):
     # What the devices say of their fabric is no answer: they stay in it when its manager dies, and no link is restored then.
@@ -297,7 +297,7 @@ def fabric_manager(view, p):
         "The node has %s, and nvidia-fabricmanager is %s" % (switches, told.replace("_", " ")),
         told,
         expectation("active", origin="vendor document: NVIDIA Fabric Manager User Guide"),
-        caused_by=("service-versions",) if _of_another_version(view) else (),
+        caused_by=("service-versions", "nvswitches") if _of_another_version(view) else ("nvswitches",),
     )
 
 
