@@ -255,9 +255,9 @@ def test_lines(group, verdicts):
     assert {compatibility.judge(line, group)[0] for line in compatibility.of(group.manufacturer)} - {"skip"} == verdicts
 
 
-def beside(manufacturer, driver, runtime, fact, level=None, model="", **sections):
+def beside(manufacturer, driver, runtime, fact, level=None, model="", flavor="", **sections):
     """Verdicts of the lines that ask for a fact beside the accelerators; level: of those of one level alone."""
-    group = Group(manufacturer, driver, runtime, model)
+    group = Group(manufacturer, driver, runtime, model, flavor)
     group.view = NodeView("n1", synthetic.envelopes(dict(synthetic.healthy(), **sections)), policy.parse({}))
     asked_for = [line for line in compatibility.of(manufacturer) if fact in {*line["when"], *line["needs"]} and line.get("level") == level]
     return {compatibility.judge(line, group)[0] for line in asked_for} - {"skip"}
@@ -279,7 +279,7 @@ def test_the_toolkit_on_the_disk(cuda, good, bad):
 
 @pytest.mark.parametrize(
     ("cuda", "good", "older"),
-    [("12.4.1", "550.54.14", "550.54.13"), ("12.9.1", "575.51.03", "570.133.20"), ("13.1.0", "590.44.01", "580.95.05"), ("13.2.1", "595.45.04", "590.48.01")],
+    [("12.4.1", "550.54.14", "550.54.13"), ("12.9.1", "575.51.03", "570.133.20"), ("13.1.0", "590.44.01", "580.95.05"), ("13.3.0", "610.43.02", "595.71.05")],
 )
 def test_a_toolkit_that_is_newer_than_the_driver_is_told_and_no_more(sections, cuda, good, older):
     """It runs by minor version compatibility; what it compiles when it starts does not."""
@@ -386,6 +386,22 @@ def test_systems_of_a_branch_of_nvidias_driver():
 
     assert of("ubuntu", "26.04") == of("rhel", "9.6") == {"good"}
     assert of("ol", "9.6") == of("ubuntu", "20.04") == of("rhel", unknown("EIO")) == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("driver", "flavor", "release", "verdicts"),
+    [
+        ("580.95.05", "open", "6.8.0-88-generic", set()),
+        ("580.95.05", "open", "4.14.355-275.570.amzn2.x86_64", {"bad"}),
+        ("580.95.05", "proprietary", "4.14.355-275.570.amzn2.x86_64", set()),
+        ("550.90.07", "proprietary", "3.10.0-1160.el7.x86_64", {"good"}),
+        ("580.95.05", "open", unknown("EIO"), {"unknown"}),
+    ],
+)
+def test_kernels_of_nvidias_driver(driver, flavor, release, verdicts):
+    healthy = synthetic.healthy()["host"]
+    host = dict(healthy, kernel=dict(healthy["kernel"], release=release))
+    assert beside("nvidia", driver, "13.0", "kernel", flavor=flavor, host=host) == verdicts
 
 
 # -- how long a driver is maintained -------------------------------------------------------------------------------------
