@@ -16,7 +16,8 @@ import thead_samples
 
 HEALTH = (
     "compute-mode", "device-",
-    "ecc-", "fault-", "firmware-", "links-", "memory-in-use", "power-limit", "product-", "recovery-", "retired-", "row-remap-", "temperature-",
+    "ecc-", "fault-", "firmware-", "hccs-", "link-", "links-", "npu-", "memory-in-use", "power-limit", "product-", "recovery-", "retired-", "row-remap-",
+    "temperature-",
     "thermal-", "throttle-",
 )  # fmt: skip
 
@@ -55,6 +56,23 @@ ASCEND = {
         nine.ascend(2, **{"info -t board -i 0": ascend_samples.board(0, **{"Firmware Version": "7.1.0.7.220"})}),
         [("firmware-mixed", "warn", ("firmware-range",)), ("firmware-range", "warn", ())],
     ),
+    "a part of its firmware that was left behind": (nine.ascend(2, parts={0: {"imp": "7.3.0.1.231"}}), [("firmware-mixed", "warn", ())]),
+    "a port without link, whose check fails": (
+        nine.ascend(2, hccn={"-i 0 -link -g": "link status: DOWN\n", "-i 0 -net_health -g": "net health status: Fault\n"}),
+        [("npu-port-health", "fail", ("npu-port-link",)), ("npu-port-link", "fail", ())],
+    ),
+    "a port that is not connected in a node without a network": (nine.ascend(2, conf="", hccn={"-i 0 -link -g": "link status: DOWN\n"}), []),
+    "a port without its address": (nine.ascend(2, conf=ascend_samples.hccn_conf([1])), [("npu-port-address", "fail", ())]),
+    "a tool that is not there is no failure": (nine.ascend(2, hccn={"-i 0 -link -g": {"missing": True}}), []),
+    "HCCS that is not healthy": (
+        nine.ascend(2, **{"info -t hccs -i 0 -c 0": ascend_samples.hccs(health="NOK", first="2")}),
+        [("hccs-health", "fail", ())],
+    ),
+    "an HCCS link of two lanes": (
+        nine.ascend(2, **{"info -t hccs -i 0 -c 0": ascend_samples.hccs(modes=(4, 4, 4, 2, 4, 4, 4))}),
+        [("hccs-health", "fail", ()), ("link-speed", "warn", ("hccs-health",))],
+    ),
+    "errors on HCCS": (nine.ascend(2, **{"info -t hccs -i 0 -c 0": ascend_samples.hccs(errors=(0, 0, 90, 0, 0, 0, 0))}), [("link-errors", "warn", ())]),
     "firmware that the tool calls incompatible": (
         nine.ascend(2, **{"info -t board -i 0": ascend_samples.board(0, Compatibility="NOT OK")}),
         [("firmware-range", "warn", ())],

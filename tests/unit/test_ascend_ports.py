@@ -172,7 +172,7 @@ def hccs_of(text):
 
 def test_hccs_links():
     device = hccs_of(samples.hccs(modes=(0, 4, 4, 2), errors=(0, 3, 0, 1), retries=(0, 0, 0, 9)))
-    assert (device["links"]["speed_gb_s"], device["links"]["errors"]) == (14.0, {"error": 4, "retry": 9})
+    assert (device["links"]["speed_gb_s"], device["links"]["errors"]) == (14.0, {"crc_errors": 4, "retries": 9})
     assert device["extra"]["hccs"]["lanes"] == ["0000", "1111", "1111", "1100"]
     assert (device["extra"]["hccs"]["links"], device["extra"]["hccs"]["health"]) == (3, "OK")
     assert is_not_applicable(device["extra"]["hccs"]["first_error_lane"])
@@ -205,7 +205,7 @@ def test_hccs_of_dies_is_added_up():
         "info -t hccs -i 0 -c 1": samples.hccs(modes=(4, 2)),
     }
     package = samples.by_id(samples.read(commands, ports="none"))["ascend:0"]
-    assert (package["links"]["speed_gb_s"], package["links"]["errors"]) == (14.0, {"error": 2, "retry": 0})
+    assert (package["links"]["speed_gb_s"], package["links"]["errors"]) == (14.0, {"crc_errors": 2, "retries": 0})
     commands["info -t hccs -i 0 -c 1"] = "\n"
     assert is_unknown(samples.by_id(samples.read(commands, ports="none"))["ascend:0"]["links"]["errors"])
 

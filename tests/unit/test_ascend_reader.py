@@ -48,7 +48,7 @@ def test_a_good_a2_node():
     assert [device["identity"][key]["value"] for key in ("serial", "pci", "slot")] == ["02100A0005", "0000:38:00.0", "5"]
     assert (device["memory_mib"], device["memory_used_mib"], device["numa_node"], device["processes"]) == (65536, 3412, 3, 0)
     assert (device["health"]["state"], device["temperature_c"]["core"], device["power_w"]["draw"]) == ("ok", 41, 91.5)
-    assert device["links"] == {"kind": "hccs", "total": 7, "up": 7, "down": [], "speed_gb_s": 28.0, "errors": {"error": 0, "retry": 0}}
+    assert device["links"] == {"kind": "hccs", "total": 7, "up": 7, "down": [], "speed_gb_s": 28.0, "errors": {"crc_errors": 0, "retries": 0}}
     assert device["firmware"] == {"npu": "7.5.0.5.220", "package": "7.5.0.5.220"}
     assert (device["ecc"]["mode"], is_not_applicable(device["power_w"]["limit"])) == ("enabled", True)
     assert (device["ecc"]["uncorrected_volatile"], device["retired_pages"]) == (0, {"corrected": 0, "uncorrected": 0, "pending": False})

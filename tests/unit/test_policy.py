@@ -123,7 +123,7 @@ def test_shipped_profiles():
     assert preflight.layers == (1,) and acceptance.layers == (1, 2, 3, 4, 5) and consistency.layers == ()
     assert "node-answers" in preflight.required and "persistence" not in preflight.required and "persistence" in preflight.asked
     assert preflight.required < acceptance.required
-    assert {name for name in consistency.asked if not name.startswith("cohort-")} == {"node-answers", "unique-accelerators"}
+    assert {name for name in consistency.asked if not name.startswith("cohort-")} == {"node-answers", "unique-accelerators", "npu-ports-unique"}
     # A rule that is only in some manufacturers' vocabulary must not leave every other node incomplete.
     assert not {"device-health", "recovery-action", "temperature-margin"} & preflight.required
 

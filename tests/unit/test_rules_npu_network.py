@@ -240,3 +240,27 @@ def test_addresses_of_a_run():
     assert told({"a": ("value", "10.1.1.1")}) == {"a": "not_applicable"}
     many = {"n%d" % n: ("value", "10.1.1.1") for n in range(9)}
     assert "and more" in dict(addresses.compare(many))["n0"].summary
+
+
+GARBAGE = ("N/A", "", 10**400, -1, True, [], [7], {}, {"unknown": 7}, {"not_applicable": ""}, None, "\ud800\n{{ x }}", "10.44.6.22/99")
+
+
+@pytest.mark.parametrize("junk", GARBAGE, ids=lambda junk: repr(junk)[:20])
+def test_no_fact_of_a_port_breaks_a_rule(junk):
+    whole = port(
+        1, fec="rs", module=MODULE, counters={"roce_rx_err_pkt_num": 0}, address_used="10.44.6.22", netmask_used="255.255.254.0", gateway_used="10.44.7.1"
+    )
+    rules = [rule for rule in RULES if "npu" in rule or "hccs" in rule]
+    places = [{name: junk} for name in whole] + [{"module": dict(MODULE, **{name: junk})} for name in MODULE]
+    nodes = [node([[port(0)], [dict(whole, **changes)]]) for changes in places] + [node([junk, [junk]])]
+    nodes += [node([[port(0)]] * 2, extra={1: {"hccs": changes}}) for changes in [junk, *({**HCCS, name: junk} for name in HCCS)]]
+    for sections in nodes:
+        view = NodeView("n1", synthetic.envelopes(sections), policy.parse({}))
+        for rule in rules:
+            if RULES[rule].scope in ("cohort", "fleet"):
+                try:
+                    assert isinstance(RULES[rule].check(view, view.policy.params(rule)), str)
+                except NoAnswer as no:
+                    assert no.reason
+            else:
+                assert engine.outcomes(RULES[rule], view, view.policy.params(rule))

@@ -60,9 +60,8 @@ def _hccs(reading, chips, devices):
         used = [mode for mode in lanes if mode]
         missing = unknown("npu-smi info -t hccs: not printed")
         links["speed_gb_s"] = min(used) * LANE_GBIT / 8 if used else missing
-        links["errors"] = {
-            name: sum(map(int, words)) if words else missing for name, words in ((name, _numbers(block, "hccs %s count" % name)) for name in ("error", "retry"))
-        }
+        counts = {"crc_errors": _numbers(block, "hccs error count"), "retries": _numbers(block, "hccs retry count")}
+        links["errors"] = {name: sum(map(int, words)) if words else missing for name, words in counts.items()}
         device["extra"]["hccs"] = {
             "health": npu_smi.fact(block.get("hccs health status"), "npu-smi info -t hccs: health"),
             "links": len(used) if lanes else missing,

@@ -22,7 +22,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import Facts
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 _DEVICES = ("accelerators",)
 _GUIDE, _FAULT_DIAG = "vendor document: hccn_tool", "vendor document: FaultDiag of mind-cluster"
@@ -85,7 +85,7 @@ def _each(device, judge):
 
 
 def _name(port):
-    return "Network port %s" % port.data.get("number")
+    return "Network port %s" % show(port.data.get("number"), 10)
 
 
 @rule(
@@ -189,7 +189,8 @@ def npu_port_duplicate(group, p):
             reason = no if reason is None or no.outcome == "unknown" else reason
     twice = [
         found(
-            "%s has the address %s, as %s" % (_name(port), address[:60], ", ".join("port %s" % o.data.get("number") for _d, o in users if o is not port)),
+            "%s has the address %s, as %s"
+            % (_name(port), address[:60], ", ".join("port %s" % show(o.data.get("number"), 10) for _d, o in users if o is not port)),
             address[:60],
             expectation("an address of its own", "", _GUIDE),
             subject=(device.kind, device.id),
@@ -323,7 +324,7 @@ def npu_port_module(device, p):
     def judge(port):
         if "module" not in port.data:
             return not_applicable("transceivers are asked with ports: full")
-        module = Facts(port.fact("module"))
+        module = port.facts("module")
         told = _module_troubles(module)
         if told:
             return found("%s: %s" % (_name(port), "; ".join(told)[:250]), len(told), expectation("none", "", _FAULT_DIAG), evidence={"told": told[:24]})
@@ -389,7 +390,7 @@ def npu_port_errors(device, p):
     follows=("links-up", "device-lost"),
 )
 def hccs_health(device, p):
-    told = [part for part in parts_of(device) if (part.data.get("extra") or {}).get("hccs") is not None]
+    told = [part for part in parts_of(device) if part.data.get("extra").__class__ is dict and part.data["extra"].get("hccs") is not None]
     if not told:
         return not_applicable("no HCCS state was asked for")
     others = [part for other in device.siblings for part in parts_of(other)]
