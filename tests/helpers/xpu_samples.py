@@ -109,9 +109,10 @@ def health_table(words):
     return "\n".join(lines) + "\n"
 
 
-def config(number, **changes):
-    """config -d -j."""
-    tile = {"min_frequency": 900, "max_frequency": 1600, "gpu_frequency_valid_options": "900, 1250, 1600", "port_up": "0, 1, 2", "port_down": "3"}
+def config(number, highest=1600, **changes):
+    """config -d -j. highest: clock that the part can have."""
+    tile = {"min_frequency": 900, "max_frequency": highest, "gpu_frequency_valid_options": "900, %d" % highest, "port_up": "0, 1, 2", "port_down": "3"}
+    tile.update({key: changes.pop(key) for key in ("max_frequency",) if key in changes})
     told = {
         "device_id": number,
         "power_limit": 600,
@@ -149,16 +150,18 @@ def precheck(sriov="Pass"):
 VERSION = "CLI:\n    Version: 1.2.39.20240906\n    Build ID: 1b2c3d4e\n\nService:\n    Version: 1.2.39.20240906\n    Level Zero Version: 1.17.6\n"
 
 
-def intel_commands(addresses, **changes):
-    """Every answer of a good node, by the arguments of xpu-smi."""
+def intel_commands(addresses, power=600, highest=1600, corrected="enabled", **told):
+    """Every answer of a good node, by the arguments of xpu-smi. told: of every card, by discovery -d."""
     count = len(addresses)
-    told = {"discovery -j": listing(addresses), "-v": VERSION, "health -l -j": health(count), "ps -j": processes(), "vgpu --precheck -j": precheck()}
-    told.update({DUMP: dump(count), "topology -m": topology(count)})
+    names = {key: told[key] for key in ("device_name", "pci_device_id") if key in told}
+    listed = [entry(number, address, **names) for number, address in enumerate(addresses)]
+    answers = {"discovery -j": json.dumps({"device_list": listed}), "-v": VERSION, "health -l -j": health(count), "ps -j": processes()}
+    answers.update({"vgpu --precheck -j": precheck(), DUMP: dump(count), "topology -m": topology(count)})
+    states = {"memory_ecc_current_state": corrected, "memory_ecc_pending_state": corrected}
     for number, address in enumerate(addresses):
-        told["discovery -d %d -j" % number] = details(number, address)
-        told["config -d %d -j" % number] = config(number)
-    told.update(changes)
-    return told
+        answers["discovery -d %d -j" % number] = details(number, address, **dict({"memory_ecc_state": corrected}, **told))
+        answers["config -d %d -j" % number] = config(number, highest, power_limit=power, power_vaild_range="1 to %d" % power, **states)
+    return answers
 
 
 def tpu_table(count, kind="v6e", use="in use", numbers=None, cores=1, total=31.25, node="/dev/vfio/%d", box=False):

@@ -15,6 +15,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view 
 PROFILE = profiles.find("preflight")
 FIRST = "nvidia:0"
 ALL_INACTIVE = {"total": unknown("all links are inactive"), "up": 0, "down": unknown("all links are inactive")}
+NONE = not_applicable("its tool never tells it")
 
 
 def judge(sections, **variables):
@@ -122,6 +123,16 @@ CASES = [
         "unknown",
         None,
     ),
+    # a tool that never tells a live value of an idle part: its link answers, or nothing does
+    ("device-lost", first(health=NONE, temperature_c=NONE, power_w=NONE, memory_used_mib=NONE, memory_mib=NONE), {}, "passed", None),
+    (
+        "device-lost",
+        first(health=NONE, temperature_c=NONE, power_w=NONE, memory_used_mib=NONE, memory_mib=NONE, pcie={"width_current": unknown("x63")}),
+        {},
+        "unknown",
+        None,
+    ),
+    ("device-lost", first(health=NONE, temperature_c=unknown("x"), power_w=NONE, memory_used_mib=NONE, memory_mib=NONE), {}, "unknown", None),
     ("device-health", first(health={"state": "degraded", "detail": "alarm 80E01801"}), {}, "found", "warn"),
     ("device-health", first(health={"state": "failed"}), {}, "found", "fail"),
     ("device-health", first(health={"state": "splendid"}), {}, "unknown", None),

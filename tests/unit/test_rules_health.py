@@ -134,6 +134,8 @@ CASES = [
     ("fabric-clique", {"fabric": dict(DOMAIN, cluster_uuid="00112233-0000-4000-8000-000000000001")}, FOUND),
     ("fabric-clique", {"fabric": {"clique_id": UNREAD}}, UNKNOWN),
     ("ecc-enabled", {"ecc": {"mode": "disabled"}, "name": "NVIDIA GeForce RTX 4090"}, ("found", "info")),
+    ("ecc-enabled", {"ecc": {"mode": "disabled"}, "name": "Intel(R) Arc(TM) B580 Graphics"}, ("found", "info")),
+    ("ecc-enabled", {"ecc": {"mode": "disabled"}, "name": "Intel(R) Arc(TM) Pro B60 Graphics"}, FOUND),
     ("temperature-margin", {"temperature_c": {"margin_core": NONE, "limit_core": UNREAD}}, UNKNOWN),
     ("temperature-margin", {"name": "Tesla T4", "temperature_c": {"core": 92, "margin_core": NONE, "limit_core": UNREAD}}, FOUND),
     ("power-limit", {"power_w": {"limit": 400, "limit_default": UNREAD}}, FOUND),

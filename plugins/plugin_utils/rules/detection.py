@@ -24,6 +24,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 SITE = "site policy"
 # Drivers that keep a device from its vendor's: handed to a guest, to user space or held for nobody (Linux drivers/vfio, drivers/uio, drivers/pci), or nouveau.
 FOREIGN = ("vfio-pci", "uio_pci_generic", "igb_uio", "pci-stub", "pciback", "xen-pciback", "nouveau", "nova", "nova-core")
+_IN_USER_SPACE = {"tpu": ("vfio-pci",)}  # tpu_info/device.py: libtpu drives TPU v5 and newer through /dev/vfio
 
 
 @rule(
@@ -109,7 +110,8 @@ def _not_detected(view, group, reason, subject):
     except NoAnswer:
         entries = []
     drivers = [e.data.get("driver", "") for e in entries]
-    if entries and not group.packages and all(d is None or d in FOREIGN for d in drivers):
+    own = _IN_USER_SPACE.get(group.manufacturer, ())
+    if entries and not group.packages and all(d is None or (d in FOREIGN and d not in own) for d in drivers):
         foreign = sorted({d for d in drivers if d is not None})
         holder = "the driver %s holds them instead of the vendor's" % ", ".join(foreign) if foreign else "no kernel driver holds them"
         summary = "%d %s accelerators on PCI, and %s" % (len(entries), group.manufacturer, holder)

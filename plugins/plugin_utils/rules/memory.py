@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -16,6 +18,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 )
 
 _DEVICES = ("accelerators",)
+_DESKTOP = re.compile(r"geforce|\barc(?:\(tm\))? (?!pro\b)", re.IGNORECASE)
 
 
 @rule(
@@ -55,8 +58,8 @@ def ecc_uncorrected(device, p):
 def ecc_enabled(device, p):
     mode = device.word("ecc", "mode")
     if mode in ("disabled", "off"):
-        # GeForce cards are delivered with it off.
-        level = "info" if "geforce" in device.name.lower() else None
+        # Cards for desktops are delivered with it off.
+        level = "info" if _DESKTOP.search(device.name) else None
         return found("ECC is off", mode, expectation("enabled", origin="vendor document"), level=level)
     return PASSED
 
