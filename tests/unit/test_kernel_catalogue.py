@@ -50,6 +50,7 @@ EXAMPLES = {
     "habana-reset": "accel accel3: Going to reset device",
     "habana-quiet": "habanalabs: module verification failed: signature and/or required key missing - tainting kernel",
     "neuron-hardware-error": "NEURON_HW_ERR=HBM_UNCORRECTABLE_ERROR nd-id=3 nc-id=1 action=TERMINATE_INSTANCE",
+    "xe-wedged": "xe 0000:4d:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:4d:00.0 as wedged.",
     "kunlun-noc": "kl3_dev2: kl3_wait_for_noc_idle() timeout",
     "kunlun-exception": "Xid (PCI:0000:35:00): KL_XID_KERNEL_EXCEPTION",
     "ppu-ecc": "[alixpu] ppuid:3 uncorrected ECC error detected",
