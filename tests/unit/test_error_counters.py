@@ -79,9 +79,9 @@ def test_times_of_the_kernels_ring_may_be_off_by_the_most_that_a_clock_is_correc
     recording = host_samples.machine()
     assert list(kernel_log.collect(ReplayHost(recording))["time_error_seconds"]) == ["unknown"]
     ring = {"argv": kernel_ring.DMESG_RAW, "rc": 0, "stdout": "<6>[    0.000000] Linux version 6.8.0"}
-    journal = {"argv": kernel_log.JOURNAL, "rc": 0, "stdout": "[    0.000000] node07 kernel: Linux version 6.8.0"}
+    journal = {"argv": kernel_log.JOURNAL, "rc": 0, "stdout": "%d.250000 node07 kernel: Linux version 6.8.0" % recording["host"]["boot_time"]}
     recording["commands"] = [ring, journal]
-    assert [kernel_log.collect(ReplayHost(recording))[key] for key in ("source", "time_error_seconds")] == ["journalctl -k", 1.0]
+    assert [kernel_log.collect(ReplayHost(recording))[key] for key in ("source", "time_error_seconds")] == ["journalctl -k", 0.0]
     recording["commands"] = [ring]
     day = host_samples.seconds("2026-11-29T17:00:00Z") - recording["host"]["boot_time"]
     assert kernel_log.collect(ReplayHost(recording))["time_error_seconds"] == round(day * 500e-6 + 1, 1) > 30

@@ -9,9 +9,10 @@ import re
 
 LONGEST = 1000  # characters of a line that are looked at
 MONTHS = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-# What is read on a node: <6>[   12.500000][  T812] text of dmesg -r, and [   12.500000] host kernel: text of the journal.
+# What is read on a node: 1764401843.308145 host kernel: text of the journal, <6>[   12.500000][  T812] text of dmesg -r, and nothing more before the text.
 _READ = re.compile(
-    r"(?:<(\d{1,4})>)?\[ *(\d{1,10}\.\d{1,9})\](?: ?\[ *[TC]\d{1,8}\])? (?:(?:[\w.:-]{1,255} )?kernel(?:\[\d+\])?: ?)?(?![\s\d[]|(?:%s) )" % MONTHS
+    r"(?:(\d{10}\.\d{6})|(?:<(\d{1,4})>)?\[ *(\d{1,10}\.\d{1,9})\](?: ?\[ *[TC]\d{1,8}\])?) (?:(?:[\w.:-]{1,255} )?kernel(?:\[\d+\])?: ?)?"
+    r"(?!\s|\d|\[ *[\dTC]|\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) |(?:%s) )" % MONTHS
 )
 
 
@@ -35,6 +36,7 @@ def parse(raw):
 
         return kernel_layouts.parse(raw)
     line = Line()
-    line.priority, line.since, line.stamped = found.group(1) and int(found.group(1)) & 7, float(found.group(2)), True
+    wall, priority, since = found.groups()
+    line.wall, line.since, line.priority, line.stamped = wall and float(wall), since and float(since), priority and int(priority) & 7, True
     line.text = raw[found.end() : LONGEST].rstrip()
     return line

@@ -23,42 +23,40 @@ CHATTY_TEMPLATES = 100  # and of lines that only name a driver and a trouble
 PLACES = 32
 TAIL = 150  # of what a long message says last, kept in its sample
 DRIFT = 500e-6  # adjtimex(2): NTP corrects a clock by at most 500 ppm, and the clock that stamps the kernel's own ring is not corrected
+SLACK = 5  # seconds that a clock may go back or be behind without having been wrong
 SETTLED = 300  # seconds after boot from which on a PCI function that appears was attached, not found
 
-# short-monotonic: when journald took the line, in seconds since boot of a clock that runs as the time of day does (systemd: parse_display_timestamp of
-# logs-show.c). With the boot time it is the time of day, as short-unix, and a clock that was set since cannot move it. systemd 219 has it.
-JOURNAL = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager"]
+# short-unix: the time of day at which journald took the line; short-monotonic tells the kernel's own stamp in many releases (systemd: logs-show.c),
+# whose clock nothing corrects.
+JOURNAL = ["journalctl", "-k", "-b", "0", "-o", "short-unix", "--no-pager"]
 LAST = [*JOURNAL, "-n", str(NEWEST)]
+EARLIER = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", str(NEWEST)]  # systemd 219, and recordings of before
 
-# A line with one of these is kept whatever else it says (lower case).
+# A line with one of these, between |, is kept whatever else it says (lower case).
 STRONG = (
-    "xid", "hardware error", "aer:", "pcie bus error", "dpc:", "edac ", "mce:", "machine check", "out of memory", "oom-kill", "invoked oom",
-    "soft lockup", "hard lockup", "blocked for more than", "detected stall", "self-detected stall", "kernel bug at", "oops:", "general protection fault",
-    "memory failure:", "uncorrect", "neuron_hw_err", "ext4-fs error", "i/o error", "medium error", "above threshold", "file-max limit", "watchdog: bug",
-    "fallen off the bus", "xpuerr_", "gpu reset", "heartbeat", "libnccl", "config space inaccessible", "device inaccessible",
-    "pcie bandwidth, limited by", "unable to handle kernel",
-)  # fmt: skip
+    "xid|hardware error|aer:|pcie bus error|dpc:|edac |mce:|machine check|out of memory|oom-kill|invoked oom|soft lockup|hard lockup|blocked for more than|"
+    "detected stall|self-detected stall|kernel bug at|oops:|general protection fault|memory failure:|uncorrect|neuron_hw_err|ext4-fs error|i/o error|"
+    "medium error|above threshold|file-max limit|watchdog: bug|fallen off the bus|xpuerr_|gpu reset|heartbeat|libnccl|config space inaccessible|"
+    "device inaccessible|pcie bandwidth, limited by|unable to handle kernel"
+)
 # A line with one of these is kept when it also tells of trouble.
 CHATTY = (
-    "nvrm:", "nvidia", "amdgpu", "[drm", "nvme", "mlx5", "mlx4", "bnxt", "ionic", "link is down", "link is up", "bond", "xfs (", "ext4-fs", "md/raid", "md:",
-    "pcieport", "pciehp", "habanalabs", "accel ", "neuron", "kl3", "xpu", "ascend", "devdrv", "davinci", "hisi", "devmm", "drv_", "mtgpu", "mthreads",
-    "alixpu", "alipci", "cambricon", "cndrv", "metax", "mxcd", "iluvatar", "hydcu", "hycu", "hyttm", "enflame", "gcu", "thermal",
-)  # fmt: skip
+    "nvrm:|nvidia|amdgpu|[drm|nvme|mlx5|mlx4|bnxt|ionic|link is down|link is up|bond|xfs (|ext4-fs|md/raid|md:|pcieport|pciehp|habanalabs|accel |neuron|"
+    "kl3|xpu|ascend|devdrv|davinci|hisi|devmm|drv_|mtgpu|mthreads|alixpu|alipci|cambricon|cndrv|metax|mxcd|iluvatar|hydcu|hycu|hyttm|enflame|gcu|thermal"
+)
 TROUBLE = (
-    "error", "fail", "fatal", "time out", "timeout", "timed out", "reset", "link down", "link up", "link is", "hang", "hung", "correct", "poison", "lost",
-    "unrecover", "abort", "exception", "removing", "removed", "unplugged", "overheat", "temperature", "suppressed", "invalid", "corrupt", "shutting down",
-    "read-only", "stuck", "parity", "should not assert", "recover", "definitely", "controller is down", "frozen", "insufficient power", "power state",
-    "compromised", "evict", "quiesce", "bad page", "threshold", "degraded", "] tainted", "not present", "not supported", "done with", "page fault",
-    "in icn topo", "mismatch", "no firmware", "none of the", "likely needs", "not responding", "miss count", "link active",
-    "stalled", "fw down", "not healthy",
-    "40f84e00", "8107860",
-)  # fmt: skip
+    "error|fail|fatal|time out|timeout|timed out|reset|link down|link up|link is|hang|hung|correct|poison|lost|unrecover|abort|exception|removing|removed|"
+    "unplugged|overheat|temperature|suppressed|invalid|corrupt|shutting down|read-only|stuck|parity|should not assert|recover|definitely|"
+    "controller is down|frozen|insufficient power|power state|compromised|evict|quiesce|bad page|threshold|degraded|] tainted|not present|not supported|"
+    "done with|page fault|in icn topo|mismatch|no firmware|none of the|likely needs|not responding|miss count|link active|stalled|fw down|not healthy|"
+    "40f84e00|8107860"
+)
 
 _CURSOR = re.compile(r"(\d{1,10}\.\d{6})/[0-9a-f]{8}\Z")
 
 _ATTACHED = b"] type 00 class 0x"
 _SHAPE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ123456789", b"abcdefghijklmnopqrstuvwxyz000000000")  # lower case, every digit 0
-_OWN_START = re.compile((r"\s*(?:\[|<\d|\d{4}-\d\d-\d\d|\d{1,5},\d+,\d+,|\d+\.\d+\]|kern +:|(?:%s) +\d)" % MONTHS).encode())
+_OWN_START = re.compile((r"\s*(?:\[|<\d|\d{4}-\d\d-\d\d|\d{1,5},\d+,\d+,|\d+\.\d+[] ]|kern +:|(?:%s) +\d)" % MONTHS).encode())
 _DICTIONARY = re.compile(rb" (?:SUBSYSTEM|DEVICE)=")  # second lines of a /dev/kmsg record
 _ESCAPED_NEWLINE = b"\\x0a"
 _CARRIED = 1 << 16  # bytes kept of a line that has not ended, and of what came last
@@ -75,8 +73,8 @@ def moment(epoch):
 class Folder:
     """Equal lines become one event."""
 
-    def __init__(self, boot_time):
-        self.boot_time = boot_time
+    def __init__(self, boot_time, this_boot):
+        self.boot_time, self.this_boot = boot_time, this_boot
         self.events = {}
         self.room = {True: TEMPLATES, False: CHATTY_TEMPLATES}
         self.dropped = 0
@@ -89,9 +87,25 @@ class Folder:
             if self.boot_time is None:
                 return unknown("%.3f seconds after boot; the boot time is not known" % line.since)
             return moment(self.boot_time + line.since)
-        if line.wall is not None:
-            return moment(line.wall)
-        return unknown(line.when)
+        if line.wall is None:
+            return unknown(line.when)
+        if self.this_boot and self.boot_time is not None and line.wall < self.boot_time - SLACK:
+            return unknown("%.3f, before the boot: the clock was set since" % line.wall)
+        return moment(line.wall)
+
+    def since(self, line):
+        """Seconds since boot of a line, None when that is not known."""
+        if line.wall is None or self.boot_time is None:
+            return line.since
+        return line.wall - self.boot_time
+
+    def forget_times(self):
+        """The clock was set back: what it told so far is not the time of day."""
+        line = Line()
+        line.when = "the clock was set back since"
+        for event in self.events.values():
+            event["first"] = line
+            event["last_at"] = {place: (number, line) for place, (number, _line) in event["last_at"].items()}
 
     def add(self, line, number, strong):
         """The line of this number. Returns what more() needs to count the same text again."""
@@ -148,7 +162,7 @@ class Interest:
     """Which lines are worth keeping. extra: more lower-case words that make one so."""
 
     def __init__(self, extra=()):
-        self.words = ((*STRONG, *extra), CHATTY, TROUBLE)
+        self.words = ([*STRONG.split("|"), *extra], CHATTY.split("|"), TROUBLE.split("|"))
         self.shapes = tuple([word.encode().translate(_SHAPE) for word in words] for words in self.words)
         self.met = {}
 
@@ -177,17 +191,21 @@ class Interest:
 
 
 class Stream:
-    """Folds a log as it comes, in pieces and in any layout, and keeps no line of it. since: a cursor; what stands before its line is forgotten."""
+    """Folds a log as it comes, in pieces and in any layout, and keeps no line of it.
 
-    def __init__(self, boot_time=None, extra=(), since=None):
-        self.folder, self.interest = Folder(boot_time), Interest(extra)
+    since: a cursor; what stands before its line is forgotten. this_boot: no line is of an earlier one.
+    """
+
+    def __init__(self, boot_time=None, extra=(), since=None, this_boot=False):
+        self.folder, self.interest = Folder(boot_time, this_boot), Interest(extra)
         self.since = since if isinstance(since, str) and _CURSOR.match(since) else None
-        self.reached = False  # whether the line of the cursor was there
+        self.reached, self.told = None, False  # the line of the cursor; whether it is held
+        self.latest = b""  # the latest time of day so far
         self.carry = self.end = b""  # a line that has not ended; what came last
         self._begin()
 
     def _begin(self):
-        self.folder = Folder(self.folder.boot_time)
+        self.folder = Folder(self.folder.boot_time, self.folder.this_boot)
         self.lines, self.first, self.held, self.seen = 0, None, b"", {}
 
     def take(self, piece):
@@ -209,7 +227,7 @@ class Stream:
         """The last line that tells its time since boot, None when none does."""
         for raw in reversed(self.end.split(b"\n")):
             line = parsed(raw)
-            if line.since is not None:
+            if line.since is not None or line.wall is not None:
                 return line
         return None
 
@@ -231,8 +249,9 @@ class Stream:
                         held += b" " + raw.strip()[:LONGEST]
                     continue
             if held:
-                known = seen.get(held.partition(b"] ")[2])
-                if known is not None and held[0] == 91 and held[1] < 58:  # as most are; _line() knows others
+                known = seen.get(held[18:])
+                if known is not None and held[:17] >= self.latest and held[:10].isdigit():  # the journal's, in order
+                    self.latest = held[:17]
                     known[0] += 1
                     known[1] = held
                     known[2] = lines
@@ -244,7 +263,15 @@ class Stream:
         self.held, self.lines = held, lines
 
     def _line(self, raw):
-        text = raw.partition(b"] ")[2] if _behind_time(raw) else b""
+        if self.told:  # the line of the cursor, with what follows it
+            self.told = False
+            return
+        if raw[10:11] == b"." and raw[:10].isdigit():
+            if raw[:17] < self.latest and float(raw[:10]) < float(self.latest[:10]) - SLACK:
+                self._told()
+                self.folder.forget_times()
+            self.latest = raw[:17]
+        text = _behind_time(raw)
         known = self.seen.get(text)
         if known is not None:
             known[:3] = known[0] + 1, raw, self.lines
@@ -256,7 +283,7 @@ class Stream:
             return
         line = parsed(raw.replace(_ESCAPED_NEWLINE, b" "))
         strong = self.interest.of(line.text)
-        if strong is None and attached and line.since is not None and line.since > SETTLED:
+        if strong is None and attached and (self.folder.since(line) or 0) > SETTLED:
             strong = False
         if strong is None:
             return
@@ -274,14 +301,14 @@ class Stream:
 
     def _behind(self, block):
         """What stands behind the line of the cursor; all when that line is not in it."""
-        seconds = self.since.partition("/")[0].encode() + b"]"
+        seconds = self.since.partition("/")[0].encode()
         at = block.find(seconds)
         while at >= 0:
             begin, end = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at) + 1 or len(block)
             line = parsed(block[begin:end])
-            if line.since is not None and _cursor(line) == self.since:
-                self.reached, self.end = True, block[begin:end]
+            if _cursor(line) == self.since:
                 self._begin()
+                self.reached, self.end, self.told, self.held = line, block[begin:end], True, block[begin:end].rstrip()
                 return block[end:]
             at = block.find(seconds, end)
         return block
@@ -292,9 +319,11 @@ def parsed(raw):
 
 
 def _behind_time(raw):
-    """Whether a line begins with "[ 12.5" or "<6>[ 12.5": all that differs then in the next one with the same text."""
+    """The text behind "1764401843.308145 ", "[ 12.5] " or "<6>[ 12.5] ": all that is the same in the next one. b"" in other layouts."""
+    if raw[10:11] == b"." and raw[17:18] == b" " and raw[:10].isdigit():
+        return raw[18:]
     at = 0 if raw[0] == 91 else raw.find(b"[", 3, 5) if raw[0] == 60 else -1
-    return at >= 0 and raw[at + 1 : at + 2].strip(b" 0123456789") == b""
+    return raw.partition(b"] ")[2] if at >= 0 and raw[at + 1 : at + 2].strip(b" 0123456789") == b"" else b""
 
 
 def fold(text, boot_time=None, extra=()):
@@ -310,9 +339,10 @@ def _journal(host, stream):
     command = host.run(JOURNAL, timeout=SECONDS, limit=LIMIT, taker=stream.take)
     if command.left_out:
         return command, ["%d MiB out of its middle are not in the recording" % ((command.left_out >> 20) + 1)]
-    if command.status == answers.NOT_RECORDED:  # a recording of before the whole log was read
-        command = host.run(LAST, timeout=SECONDS, limit=LIMIT, taker=stream.take)
+    if command.status in (answers.OK, answers.NOT_RECORDED) and not command.succeeded and not stream.lines:
+        earlier = host.run(EARLIER, timeout=SECONDS, limit=LIMIT, taker=stream.take)
         stream.done()
+        command = command if earlier.status == answers.NOT_RECORDED else earlier
         if command.succeeded and stream.lines >= NEWEST and not stream.reached:
             return command, ["only the newest %d lines were read" % NEWEST]
     elif stream.lines and not command.succeeded:
@@ -339,14 +369,14 @@ def _read(host, new):
 
 def _cursor(line):
     """A line as time and sum: two boots do not say the same thing in the same microsecond."""
-    return "%.6f/%08x" % (line.since, zlib.crc32(line.text.encode("utf-8", "replace")))
+    return "%.6f/%08x" % (line.wall or line.since or 0, zlib.crc32(line.text.encode("utf-8", "replace")))
 
 
 def collect(host, extra=(), since=None):
     """The `kernel` section. since: the cursor of an earlier reading; what it has seen is left out while the log of this boot still has its line."""
     boot = host.boot_time()
     boot_time = boot.value if boot.ok and isinstance(boot.value, (int, float)) else None
-    source, stream, reasons = _read(host, lambda: Stream(boot_time, extra, since))
+    source, stream, reasons = _read(host, lambda: Stream(boot_time, extra, since, True))
     now = host.now()
     section = {
         "timestamp": utc(now),
@@ -364,17 +394,18 @@ def collect(host, extra=(), since=None):
     }
     if source is None:
         return section
+    newest = stream.newest()
     if boot_time is not None:
-        # The journal's times are as good as the boot time, which is told in whole seconds.
-        section["time_error_seconds"] = round(1 + (max(0.0, now - boot_time) * DRIFT if source == "dmesg" else 0), 1)
-    newest, first, dropped = stream.newest(), stream.first, stream.folder.dropped
+        # Seconds since boot are those of the kernel's own clock, and the boot time is told in whole ones.
+        section["time_error_seconds"] = 0.0 if newest and newest.wall else round(1 + max(0.0, now - boot_time) * DRIFT, 1)
+    first, dropped = stream.first, stream.folder.dropped
     section["cursor"] = _cursor(newest) if newest else unknown("the log tells no time since boot")
+    begin = stream.folder.since(first) if first is not None else None
     if stream.reached:
-        first = Line()
-        first.since = float(since.partition("/")[0])
-    elif first is not None and first.since is not None and first.since > 60:
+        first = stream.reached
+    elif begin is not None and begin > 60:
         # A ring that wrapped, or a journal that was vacuumed, does not begin with the boot.
-        reasons.append("the log begins %d seconds after boot; older lines are gone" % first.since)
+        reasons.append("the log begins %d seconds after boot; older lines are gone" % begin)
     section.update(events=stream.folder.finished(), lines=stream.lines, dropped=dropped)
     section["covers_from"] = stream.folder.time(first) if first is not None else unknown("no line")
     if dropped:

@@ -11,9 +11,9 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.ker
 class Rest:
     """Hands a stream what came later than the last line it has read."""
 
-    def __init__(self, stream, read):
-        self.stream, self.read = stream, read  # seconds since boot
-        self.gap = "what came later than %d seconds after boot was not read" % read
+    def __init__(self, stream, newest):
+        self.stream, self.newest = stream, newest
+        self.gap = "what came later than %s was not read" % self._shown(newest)
         self.carry, self.begun = b"", False
 
     def take(self, piece):
@@ -26,17 +26,26 @@ class Rest:
             end = text.find(b"\n", at) + 1
             if not end:
                 break
-            since = parsed(text[at:end]).since
-            if since is not None and since > self.read:
+            line = parsed(text[at:end])
+            later = _time(line) > _time(self.newest)
+            if later:
                 if self.gap:
-                    self.gap = "what came from %d to %d seconds after boot was not read" % (self.read, since)
+                    self.gap = "what came from %s to %s was not read" % (self._shown(self.newest), self._shown(line))
                 self.begun = True
                 self.stream.take(text[at:])
                 return
-            if since is not None:
+            if _time(line):
                 self.gap = ""  # it goes back to what was read
             at = end
         self.carry = text[at:][: 1 << 16]
+
+    def _shown(self, line):
+        told = self.stream.folder.time(line)
+        return told if isinstance(told, str) else "%.0f seconds" % _time(line)
+
+
+def _time(line):
+    return line.wall or line.since or 0
 
 
 def read(host, stream, command, argv, timeout, limit):
@@ -46,7 +55,7 @@ def read(host, stream, command, argv, timeout, limit):
     newest = stream.newest()
     if newest is None:
         return [command.reason]
-    rest, reached = Rest(stream, newest.since), stream.reached
+    rest, reached = Rest(stream, newest), stream.reached
     last = host.run(argv, timeout=timeout, limit=limit, taker=rest.take)
     stream.done()
     if stream.reached and not reached:
