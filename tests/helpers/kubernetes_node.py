@@ -22,6 +22,7 @@ POD = "/sys/fs/cgroup/kubepods.slice/kubepods-pod7f.slice"
 LEAF = "cri-containerd-%s.scope" % ("%064x" % 0xC0FFEE)
 ROOT = "/proc/5001/root/dev"
 NUMBERS = {"nvidia0": (195, 0), "nvidia1": (195, 1), "nvidiactl": (195, 255), "nvidia-uvm": (511, 0)}
+CHECKPOINT = '{"Data":{"PodDeviceEntries":[],"RegisteredDevices":{"nvidia.com/gpu":["GPU-0","GPU-1"]}},"Checksum":1}'
 SETTINGS = """apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 authentication:
@@ -98,6 +99,8 @@ def recording():
         "/proc/5001/cmdline": "python\0serve.py\0", "/proc/self/ns/net": {"link": "net:[4026531840]"}, "/proc/1/ns/net": {"link": "net:[4026531840]"},
         "/proc/devices": "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n511 nvidia-uvm\n\nBlock devices:\n259 blkext\n",
         "/var/lib/kubelet": {"dir": ["config.yaml", "device-plugins"]}, KUBELET: SETTINGS,
+        "/var/lib/kubelet/device-plugins": {"dir": ["kubelet_internal_checkpoint", "kubelet.sock"]},
+        "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint": CHECKPOINT, "/etc/kubernetes/node-feature-discovery": {"absent": True},
         SOCKET: {"exists": True}, CONFIG: DUMP, "/etc/containerd/certs.d": {"dir": ["registry.example"]},
         "/proc/driver": {"exists": True}, "/run/docker.pid": {"absent": True}, "/usr/local/nvidia": {"absent": True}, TOOLKIT: {"exists": True},
         "/home/kubernetes": {"absent": True}, "/usr/local/Ascend": {"absent": True}, "/usr/local/iluvatar": {"absent": True},

@@ -93,6 +93,7 @@ def hardware():
         "tpm": {"version": 2, "measured_boot": True},
         "sensors": {"count": 142, "bad": []},
         "event_log": {"entries": 0, "events": []},
+        "bmc_network": {"address_source": "static address", "vlan": False, "suite_without_authentication": False, "community_is_public": False},
     }
 
 
@@ -105,6 +106,8 @@ def kubelet():
         "searched": ["/var/lib/kubelet"],
         "settings": NO_KUBELET,
         "nic_numa_nodes": NO_KUBELET,
+        "resources": NO_KUBELET,
+        "labels": NO_KUBELET,
         "lines": {"container_runtime_endpoint": UNNAMED, "topology_manager_policy": UNNAMED},
     }
 

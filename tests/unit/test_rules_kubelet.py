@@ -14,7 +14,16 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.kubel
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES, NoAnswer
 
 PROFILE = profiles.find("acceptance")
-OURS = sorted(name for name in RULES if name.startswith("kubelet-"))
+OURS = sorted(name for name in RULES if name.startswith("kubelet-") and name not in ("kubelet-devices", "kubelet-labels"))
+LABELS = {
+    "driver": synthetic.section([])["driver"]["version"],
+    "count": 8,
+    "product": None,
+    "memory_mib": None,
+    "replicas": 1,
+    "mig_strategy": "none",
+    "mig": {},
+}
 NOTE = "the running kubelet names none"
 GOOD = {
     "kube_reserved": {"cpu": "500m", "memory": "4Gi"},
@@ -43,6 +52,8 @@ def section(state="running", problem="", outcome="unnamed", other_pids=(), **giv
         "process": process,
         "searched": [],
         "settings": settings,
+        "resources": {"nvidia.com/gpu": {"devices": 8, "distinct": 8}},
+        "labels": dict(LABELS),
         "lines": lines,
     }
 

@@ -43,8 +43,7 @@ def kubelet(host):
         "problem": "",
         "process": {"name": none, "pid": none, "command": none, "other_pids": [], "data_directories": []},
         "searched": list(KUBELET),
-        "settings": none,
-        "nic_numa_nodes": none,
+        **dict.fromkeys(("settings", "nic_numa_nodes", "resources", "labels"), none),
         "lines": {name: {"outcome": "unnamed", "value": unknown(note % what), "source": "", "skipped": []} for name, what in lines},
     }
 

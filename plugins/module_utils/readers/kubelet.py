@@ -323,6 +323,16 @@ def nic_numa_nodes(host):
     return sorted(nodes)
 
 
+def _plugins(kubelet, state, name):
+    """What the kubelet knows of devices; its directory is that of --root-dir, of MicroK8s its own."""
+    if state == "absent":
+        return dict.fromkeys(("resources", "labels"), not_applicable("no kubelet on this node"))
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import device_plugins  # only where there is a kubelet
+
+    root = where.flag(kubelet.words, "--root-dir") or ("/var/snap/microk8s/common" if name == "microk8s" else "") + "/var/lib/kubelet"
+    return device_plugins.read(kubelet.host, posixpath.normpath(root))
+
+
 def collect(host):
     """The section `kubelet` of docs/node-report.md."""
     kubelet = where.Kubelet(host)
@@ -352,6 +362,7 @@ def collect(host):
         "searched": places,
         "settings": settings,
         "nic_numa_nodes": nic_numa_nodes(host) if state != "absent" else not_applicable("no kubelet on this node"),
+        **_plugins(kubelet, state, process["name"]),
         "lines": {
             "container_runtime_endpoint": _line(kubelet, where.ENDPOINT, "endpoint"),
             "topology_manager_policy": _line(kubelet, where.TOPOLOGY_POLICY, "policy"),
