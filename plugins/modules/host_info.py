@@ -143,8 +143,8 @@ sections:
         reason: ""
         boot_time: "2026-11-20T08:00:00Z"
         since: boot
-        time_error_seconds: 403.5
-        cursor: 6f2d7c0e-4f6b-4c2e-9d55-0a1b2c3d4e5f@807529.512000
+        time_error_seconds: 0.0
+        cursor: "1764435129.512000/9d5c0a1b"
         covers_from: "2026-11-20T08:00:00.000Z"
         events:
           - template: "NVRM: Xid (PCI:<pci>): 79, pid=*, name=*, GPU has fallen off the bus."

@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Reads the kernel log of the current boot once, from C(journalctl -k), else from C(dmesg).
   - Keeps only lines that could matter for an accelerator node, such as errors of accelerators, PCI Express, memory, network adapters, drives and the
-    kernel itself, and folds equal ones into one event with a count.
+    kernel itself, and folds equal ones into one event with a count. The log is folded as it is read, so its length costs no memory.
   - The answer has a cursor. Handed back as O(since), it leaves out what was told before, on the same boot of the machine.
   - Nothing is judged on the node. The rules of a run classify the events on the controller, so that an old run can be judged by a newer catalog.
 notes:
@@ -62,8 +62,8 @@ sections:
         reason: ""
         boot_time: "2026-11-20T08:00:00Z"
         since: boot
-        time_error_seconds: 403.5
-        cursor: "807529.512000/9d5c0a1b"
+        time_error_seconds: 0.0
+        cursor: "1764435129.512000/9d5c0a1b"
         covers_from: "2026-11-20T08:00:00.000Z"
         events:
           - template: "NVRM: Xid (PCI:<pci>): 79, pid=*, name=*, GPU has fallen off the bus."

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Measures the figures this project promises: medians over whole processes.
 
-    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [overlap] [scale] [accuracy] [node] [--nodes 50] [--runs 3]
+    python tests/bench/run.py [ssh] [size] [calls] [fold] [hang] [overlap] [scale] [accuracy] [node] [kernel] [--nodes 50] [--runs 3]
 
 ssh   Controller CPU of the default preflight over lab nodes, against `ansible -m ping` over the same nodes and forks, and
       module tasks a node. The CPU of the nodes, which lie on the same machine, is not counted.
@@ -13,6 +13,7 @@ calls Calls of the vendor's tools and libraries on a healthy recorded node of ea
 scale Folding 10,000 node reports with measurements (tests/bench/bench_scale.py); takes 1.5 GiB on the disk, and only runs when it is named.
 accuracy  What is found of faults planted in a simulated fleet (tests/bench/bench_accuracy.py); only when it is named.
 node  CPU and memory of the modules of the default preflight on a lab node (tests/bench/bench_node.py).
+kernel  Own CPU and memory of folding a long kernel log (tests/bench/bench_kernel.py).
 fold  Judging and folding 1,000 node reports against json.loads of the same files.
 hang  When a node with a hanging vendor tool, and one whose ssh says nothing, were done, and when the others were.
 overlap When a node with cards of three manufacturers was done, whose tools take a second a call, against the node of the slowest
@@ -216,7 +217,7 @@ def bench_of_node(_nodes, runs):
         forget_connections()
 
 
-ON_REQUEST = {"node": bench_of_node, "scale": _apart("bench_scale.py"), "accuracy": _apart("bench_accuracy.py")}
+ON_REQUEST = {"node": bench_of_node, "scale": _apart("bench_scale.py"), "accuracy": _apart("bench_accuracy.py"), "kernel": _apart("bench_kernel.py")}
 
 
 PARTS = {"ssh": bench_ssh, "size": bench_size, "calls": bench_calls, "fold": bench_fold, "hang": bench_hang, "overlap": bench_overlap.main}
@@ -224,7 +225,7 @@ PARTS = {"ssh": bench_ssh, "size": bench_size, "calls": bench_calls, "fold": ben
 
 def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, *ON_REQUEST, []], help="all but scale, accuracy and node when none is named")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, *ON_REQUEST, []], help="all but scale, accuracy, node and kernel when none is named")
     parser.add_argument("--nodes", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
     given = parser.parse_args()

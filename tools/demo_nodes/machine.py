@@ -84,8 +84,8 @@ class Node:
         for name in self.dev[self.dev.index("zero") + 1 :]:
             self.files.setdefault("/dev/%s" % name, {"device": "char"})
         self.files["/sys/module"] = {"dir": sorted(["acpi", "ext4", "nvme", "pcie_aspm", *self.modules])}
-        journal = "".join("[%12.6f] %s kernel: %s\n" % (at, self.name, text) for at, text in sorted(self.log, key=lambda line: line[0]))
-        self.run("journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", "40000", rc=0, stdout=journal)
+        journal = "".join("%.6f %s kernel: %s\n" % (BOOTED + at, self.name, text) for at, text in sorted(self.log, key=lambda line: line[0]))
+        self.run("journalctl", "-k", "-b", "0", "-o", "short-unix", "--no-pager", rc=0, stdout=journal)
         return {
             "schema": SCHEMA, "node": self.name, "note": self.note, "recorded": RECORDED, "host": self.host, "files": dict(sorted(self.files.items())),
             "statvfs": self.statvfs, "commands": self.commands, "natives": self.natives, "programs": self.programs,
