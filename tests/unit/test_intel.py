@@ -132,13 +132,13 @@ def test_tables_tell_what_the_json_tells():
 
 
 def test_what_uses_a_card():
-    section = read(**{"ps -j": xpu.processes((1, "python3"), (1, "./ze_gemm"))})
-    assert [(d["processes"], d["extra"].get("process_names")) for d in section["devices"]] == [(0, None), (2, ["python3", "./ze_gemm"])]
+    section = read(**{"ps -j": xpu.processes((1, "python3 --token=x"), (1, "/opt/ze_gemm"))})
+    assert [(d["processes"], d["extra"].get("process_names")) for d in section["devices"]] == [(0, None), (2, ["python3", "ze_gemm"])]
     table = (
         "PID       Command                       DeviceID       SHR            MEM\n4242      python3 -c x                  0              0              9\n"
     )
     section = read(**{"ps -j": table})
-    assert [(d["processes"], d["extra"].get("process_names")) for d in section["devices"]] == [(1, ["python3 -c x"]), (0, None)]
+    assert [(d["processes"], d["extra"].get("process_names")) for d in section["devices"]] == [(1, ["python3"]), (0, None)]
     assert is_unknown(read(**{"ps -j": "?"})["devices"][0]["processes"])
 
 

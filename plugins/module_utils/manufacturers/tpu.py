@@ -81,7 +81,7 @@ def chips_log(text, what):
     for rows in tables(text):
         nodes = [_NODE.match(row.get("chip", "")) for row in rows]
         if rows and all(nodes) and "pid" in rows[0]:
-            log.fits, log.typed = True, "type" in rows[0]
+            log.fits = True
             for row, node in zip(rows, nodes):
                 card = {"index": node.group(1), "node": row["chip"], "running": "0" if row["pid"] in ("None", "") else "1" if row["pid"].isdigit() else "N/A"}
                 card.update((key, row[key]) for key in ("devices", "process_name") if key in row)
@@ -102,7 +102,7 @@ def chips_log(text, what):
             card["duty_cycle"] = own[0][3]
         elif own is None and len(usage) == len(log.cards) and len(totals) == 1 and None not in totals:
             card["memory/total"] = _mib(usage[0][2])  # numbered otherwise, and all alike
-            log.numbers = [number for number, _used, _total, _duty in usage]
+            log.top["numbered"] = ", ".join(str(number) for number, _used, _total, _duty in usage)
     return log
 
 
@@ -142,8 +142,8 @@ def collect(host, pci=None):
         places = _places(host, node.pci)
         for card in log.cards:
             card["id"] = places.get(card["node"], "N/A")
-        if getattr(log, "numbers", None):
-            notes.insert(0, "tpu-info lists %d chips and calls them %s where it tells their use" % (len(log.cards), ", ".join(map(str, log.numbers))))
+        if "numbered" in log.top:
+            notes.insert(0, "tpu-info lists %d chips and calls them %s where it tells their use" % (len(log.cards), log.top["numbered"]))
     models = {known(entry.get("model")) for entry in node.on_bus.values()}
 
     def complete(told, card, _index):
@@ -156,7 +156,7 @@ def collect(host, pci=None):
                 told[key] = IDLE
         told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value)}
         if card.get("process_name"):
-            told["extra"]["process_names"] = [card["process_name"][:40]]
+            told["extra"]["process_names"] = [card["process_name"].rpartition("/")[2][:40]]
         told["nodes"] = [card["node"]]
 
     devices = node.devices(log, SPEC, "tpu-info", complete) if log is not None else []

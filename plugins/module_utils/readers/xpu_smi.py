@@ -244,6 +244,11 @@ def topology(text):
     return words, cpus
 
 
+def _program(text):
+    """Without folders and arguments, which may hold secrets."""
+    return (text.split() or ["?"])[0].rpartition("/")[2][:40]
+
+
 def processes(text):
     """{device: [name of a process]}, None where the list is not understood."""
     told, found = document(text), {}
@@ -252,14 +257,14 @@ def processes(text):
         if listed is None:
             return None
         for entry in _entries(listed):
-            found.setdefault(_words(entry.get("device_id")), []).append(_words(entry.get("process_name"))[:40])
+            found.setdefault(_words(entry.get("device_id")), []).append(_program(_words(entry.get("process_name"))))
         return found
     lines = [line.split() for line in text.splitlines() if line.strip()]
     if not lines or lines[0] != ["PID", "Command", "DeviceID", "SHR", "MEM"]:
         return None
     for words in lines[1:]:
         if len(words) >= 5 and words[0].isdigit():
-            found.setdefault(words[-3], []).append(" ".join(words[1:-3])[:40])
+            found.setdefault(words[-3], []).append(_program(" ".join(words[1:-3])))
     return found
 
 
