@@ -149,6 +149,12 @@ def _units(node, running):
     node.run("ps", "-e", "-o", "pid=,stat=,comm=", rc=0, stdout="".join("%7d %-4s %s\n" % row for row in rows))
 
 
+BMC_NETWORK = (
+    ("Set in Progress", "Set Complete"), ("IP Address Source", "DHCP Address"), ("802.1q VLAN ID", "210"), ("RMCP+ Cipher Suites", "3,17"),
+    ("SNMP Community String", "private"), ("Cipher Suite Priv Max", "XXXaXXXXXXXXXXX"),
+)  # fmt: skip
+
+
 def _record(at, boot, wide):
     """A mark of the login record, as glibc lays it out on x86-64 and on Arm."""
     shape = "<hxxi32s4s32s256shhqqq16s24x" if wide else "<hxxi32s4s32s256shhiii16s20x"
@@ -200,6 +206,7 @@ def _drives(node, number):
 def _bmc(node):
     node.dev.append("ipmi0")
     node.run("ipmitool", "sdr", rc=0, stdout="".join("%-16s | %-17s | ok\n" % sensor for sensor in SENSORS))
+    node.run("ipmitool", "lan", "print", rc=0, stdout="".join("%-23s : %s\n" % line for line in BMC_NETWORK))
     cleared = "   1 | 05/02/2026 | 09:14:20 | Event Logging Disabled #0x51 | Log area reset/cleared | Asserted\n"
     node.run("ipmitool", "sel", "list", "last", "200", rc=0, stdout=cleared)
 

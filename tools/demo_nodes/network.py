@@ -24,7 +24,9 @@ def _adapter(node, number):
     node.lines(base, hca_type="MT4129", fw_ver="28.43.2026", board_id="NL_0000000838", node_type="1: CA")
     node.files[base + "/ports"] = {"dir": ["1"]}
     node.lines(base + "/ports/1", link_layer="InfiniBand", rate="400 Gb/sec (4X NDR)", state="4: ACTIVE", phys_state="5: LinkUp")
+    node.lines(base + "/ports/1", lid="0x%x" % (17 + number), sm_lid="0x1")
     node.files[base + "/ports/1/gids"] = {"absent": True}
+    node.files[base + "/ports/1/counters"] = {"absent": True}
 
 
 def add(node):
@@ -33,6 +35,7 @@ def add(node):
     node.files["/sys/class/net"] = {"dir": ["lo", "mgmt0"]}
     for name in ("lo", "mgmt0"):
         node.files["/sys/class/net/" + name] = {"link": "../../devices/virtual/net/" + name}
+    node.files["/sys/class/net/bonding_masters"] = {"absent": True}
     node.files["/proc/net/route"] = ROUTES
     libraries = "/usr/lib/%s-linux-gnu" % node.host["uname"]["machine"]
     node.files[libraries] = {"dir": ["libibverbs.so.1", "libmlx5.so.1"]}
