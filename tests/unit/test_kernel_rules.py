@@ -21,6 +21,7 @@ RULE_IDS = (
     "kernel-lockups",
     "kernel-oom",
     "kernel-thermal",
+    "kernel-nvswitch-errors",
 )
 
 
@@ -131,9 +132,21 @@ def test_two_readings_of_one_fault_are_tied_together(code, facts, causes):
 
 def test_a_site_moves_codes_between_levels():
     log = section(XID % (10, "5e", 94), XID % (11, "5e", 79), "[12.5] nvidia-nvswitch0: SXid (PCI:0000:c4:00.0): 12028, Non-fatal, Link 1")
-    moved = ask("kernel-accelerator-events", log, {"fail_codes": "Xid 94", "info_codes": ["79", "sxid:12028"]})
-    assert [(s[1], o.level) for s, o in moved] == [("0000:5e:00.0", "fail"), ("0000:c4:00.0", "info")]
+    moved = ask("kernel-accelerator-events", log, {"fail_codes": "Xid 94", "info_codes": ["79"]})
+    assert [(s[1], o.level) for s, o in moved] == [("0000:5e:00.0", "fail")]
     assert moved[0][1].summary.startswith("Xid 94")
+    assert short(ask("kernel-nvswitch-errors", log)) == [(("nvswitch", "0000:c4:00.0"), "found", "warn")]
+    assert short(ask("kernel-nvswitch-errors", log, {"info_codes": ["sxid:12028"]})) == [(("nvswitch", "0000:c4:00.0"), "found", "info")]
+
+
+def test_a_node_without_nvidia_has_no_nvswitch():
+    amd = {"manufacturer": "amd", "detection": {"state": "ok", "accelerators": 1, "reason": ""}, "devices": []}
+    pci = envelope({"scan": {"status": "ok"}, "counts": {"amd": 1}, "devices": [{"address": "0000:5e:00.0", "manufacturer": "amd", "role": "accelerator"}]})
+    engine.default_policy()
+    for kernel, expected in ((section("[0.0] Linux"), "not_applicable"), (section("[0.0] Linux", status="unknown", reason="x"), "unknown")):
+        view = NodeView("n1", {"kernel": envelope(kernel), "accelerators.amd": envelope(amd), "pci": pci}, policy.parse({}))
+        rule = RULES["kernel-nvswitch-errors"]
+        assert [o.outcome for _s, o in engine.outcomes(rule, view, view.policy.params("kernel-nvswitch-errors"))] == [expected]
 
 
 def test_old_events_are_left_out_where_the_site_says_so():

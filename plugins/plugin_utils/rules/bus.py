@@ -156,7 +156,7 @@ def _slow(best, expected, subject):
     scope="device",
     remedy="Reset all devices of the node together; when a link stays down, check baseboard, bridge or cable.",
     parameters={"product_has_links": Parameter("bool", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/products.yml")},
-    follows=("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off", "nvswitches"),
+    follows=("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off", "nvswitches", "kernel-nvswitch-errors"),
 )
 def links_up(device, p):
     links = device.facts("links")
@@ -237,7 +237,7 @@ def _has_links(device, p):
     scope="device",
     remedy="Check the fabric manager (nvidia-fabricmanager or the switch tray's), its version against the driver, and its log.",
     parameters={"settle_seconds": Parameter("number", 600, "s", "our choice: links of large systems train for minutes after the start")},
-    follows=("device-lost", "fabric-manager", "nvswitches"),
+    follows=("device-lost", "fabric-manager", "nvswitches", "kernel-nvswitch-errors"),
 )
 def fabric_state(device, p):
     state = device.word("fabric", "state")

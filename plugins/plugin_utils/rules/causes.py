@@ -4,7 +4,8 @@
 """Which findings of a node explain which others. Rules say what may follow from what (follows); here it is seen whether both are about one thing.
 
 Two findings meet where their subject is the same, where one is about the whole node, or where one device is below both: a port of a switch
-and the accelerator that hangs on it, a line of the kernel log about an address and the adapter there. A pair of devices meets what one of them meets.
+and the accelerator that hangs on it, a line of the kernel log about an address and the adapter there. An NVSwitch meets every device of NVIDIA. A pair
+of devices meets what one of them meets.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, RULES, NoAnswer
 
 WHOLE = ("node", "manufacturer", "section")  # kinds of subject that stand for the whole node
+SWITCH = "nvswitch"  # a switch of NVIDIA: all the devices of its maker hang on it, and none is below it on PCI
 _OF_MAKERS = ("package", "die", "partition", "row")
 _NOTHING = {}
 
@@ -73,6 +75,9 @@ def _same(one, other, below):
             return whole["kind"] != "manufacturer" or maker in (None, whole["id"])
     if one["id"] == other["id"]:
         return True
+    for switch, part in ((one, other), (other, one)):
+        if switch["kind"] == SWITCH:
+            return part["kind"] in _OF_MAKERS and part["id"].startswith("nvidia:")
     ones, others = below.get(one["id"]) or below.get(_slot(one)), below.get(other["id"]) or below.get(_slot(other))
     return bool(ones and others and not ones.isdisjoint(others))
 

@@ -34,7 +34,7 @@ _CORRECTED = ("symbol_errors", "effective_errors")
         "most": Parameter("int", 10, "errors", "suite: gcm of Meta: more than 10 CRC errors"),
         "most_recoveries": Parameter("int", 0, "recoveries", "our choice: a link that recovered was down"),
     },
-    follows=("links-up", "device-lost", "fabric-health"),
+    follows=("links-up", "device-lost", "fabric-health", "kernel-nvswitch-errors"),
 )
 def link_errors(device, p):
     links = device.data.get("links")
@@ -60,7 +60,7 @@ def link_errors(device, p):
     scope="device",
     remedy="A link that the device does not even count was switched off in firmware or failed at its training: reset all devices, then have it replaced.",
     parameters={"least": Parameter("int", None, "links", "the product catalogue of this collection")},
-    follows=("links-up", "device-lost", "fabric-state", "nvlink-switched-off"),
+    follows=("links-up", "device-lost", "fabric-state", "nvlink-switched-off", "kernel-nvswitch-errors"),
 )
 def product_links(device, p):
     total = device.number("links", "total")
@@ -115,7 +115,7 @@ def link_speed(device, p):
     reads=_DEVICES,
     scope="device",
     remedy="Look at the fabric manager's view of this device (switch trays, partition, routes); reset the device when a recovery does not end by itself.",
-    follows=("fabric-state", "fabric-manager", "links-up", "device-lost"),
+    follows=("fabric-state", "fabric-manager", "links-up", "device-lost", "kernel-nvswitch-errors"),
 )
 def fabric_health(device, p):
     health = told.part(device, "fabric", "health")

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements, parts, prints, statistics
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.measurements import SLOWED
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     RULES,
@@ -50,7 +51,7 @@ def _since(view, accepted):
     title="Nothing is slower than it was when it was accepted",
     reads=(),
     scope="node",
-    follows=("measured-floor", "measured-in-cohort", "measured-in-node"),
+    follows=("measured-floor", "measured-in-cohort", "measured-in-node", *SLOWED),
     remedy="See what changed since (rule changed-since-accepted). Where a whole cohort is slower: clocks, power cap, driver, firmware, cooling of the room.",
     parameters={
         "least_percent": Parameter("number", 5, "%", "our choice: five times the spread of means that good parts show from run to run (Primus: 1 %)"),

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 import datetime
+from contextlib import suppress
 from typing import NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import parts
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue, paths
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.causes import SWITCH
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
     NoAnswer,
@@ -69,8 +72,38 @@ def _events(view, domain):
         raise NoAnswer("unknown", "kernel log: %s" % (section.maybe("text", "reason") or "not read"))
     key = (section.data, _manufacturers(view))
     if _LATEST[0] is None or _LATEST[0][0] is not key[0] or _LATEST[0][1] != key[1]:
-        _LATEST[0] = (*key, kernel_catalogue.assess(section.list("events"), key[1], section.maybe("text", "boot_time")))
+        _LATEST[0] = (*key, _assessed(view, section, key[1]))
     return [e for e in _LATEST[0][2] if e.domain == domain], section
+
+
+def _assessed(view, section, manufacturers):
+    boot = section.maybe("text", "boot_time")
+    return kernel_catalogue.assess(section.list("events"), manufacturers, boot, lambda: _addresses(view), lambda: _accepted(view))
+
+
+def _addresses(view):
+    """Name of an adapter, interface or drive -> its PCI address."""
+    found = {}
+    with suppress(NoAnswer):
+        found.update((end["id"], end["address"]) for end in paths.of(view).ends)
+    with suppress(NoAnswer):
+        network = view.section("network_devices").data
+        for group, key in (("rails", "device"), ("interfaces", None)):
+            told = network.get(group)
+            for name, one in told.items() if told.__class__ is dict else ():
+                address, name = (one.get("address"), one.get(key) if key else name) if one.__class__ is dict else (None, None)
+                if address.__class__ is str and name.__class__ is str:
+                    found.setdefault(name, address)
+    return found
+
+
+def _accepted(view):
+    """PCI address of an accelerator that was there when the node was last accepted -> when that was."""
+    past = view.baseline and view.baseline.accepted
+    if not past:
+        return {}
+    then = {part.slot: part for part in past.parts if part.kind == "accelerator"}
+    return {part.slot: past.at for part in parts.of(view) if part.slot in then and parts.same(part, then[part.slot])}
 
 
 def _time(text):
@@ -115,7 +148,9 @@ def _device_at(view):
     return known
 
 
-def _subject(place, devices):
+def _subject(place, devices, event):
+    if event.kind == "sxid":
+        return SWITCH, clean(place, 60)
     if place in devices:
         return devices[place].kind, devices[place].id
     return ("pci" if place.count(":") == 2 else "component"), clean(place, 60)
@@ -123,6 +158,8 @@ def _subject(place, devices):
 
 def _causes(event, place, device, view):
     """Of the rules that a finding of this event may follow from, those that find the same: two readings of one fault."""
+    if event.kind == "sxid":
+        return None
     if event.domain == "accelerator":
         return _of_accelerator(event, place, device)
     if event.domain == "lockup":
@@ -150,7 +187,7 @@ def _of_accelerator(event, place, device):
     if event.code in _MEMORY_XIDS:
         return _states(device, _LOST_DATA)
     if event.code in _LINK_XIDS:
-        return _states(device, _LINKS)
+        return (*_states(device, _LINKS), "kernel-nvswitch-errors")
     asked = event.code == "154" and device.maybe("word", "recovery_action") not in (None, "none", "no_action", "no_action_required")
     return ("recovery-action",) if asked else ()
 
@@ -174,8 +211,10 @@ def _warned(view, place):
     return any(place == name or (place.startswith(name) and not place[len(name)].isdigit()) for name in names)
 
 
-def _judge(view, p, domain, threshold=None):
+def _judge(view, p, domain, threshold=None, switches=False):
     events, section = _events(view, domain)
+    if domain == "accelerator":
+        events = [event for event in events if (event.kind == "sxid") is switches]
     devices = _device_at(view) if events else {}
     subjects = {}
     for event in events:
@@ -185,7 +224,7 @@ def _judge(view, p, domain, threshold=None):
         if level is None:
             continue
         for place in event.places or {"": event.count}:
-            subject = _subject(place, devices) if place else ("node", view.node)
+            subject = _subject(place, devices, event) if place else ("node", view.node)
             count = event.places[place] if len(event.places) > 1 else event.count
             key = (subject, _causes(event, place, devices.get(place), view))
             subjects.setdefault(key, []).append(_Said(event, level, count))
@@ -285,11 +324,28 @@ def device_vanished(view, p):
         "retired-pages-pending",
         "links-up",
         "driver-library-match",
+        "kernel-nvswitch-errors",
     ),
     **_COMMON,
 )
 def kernel_accelerator_events(view, p):
     return _judge(view, p, "accelerator")
+
+
+@rule(
+    id="kernel-nvswitch-errors",
+    level="fail",
+    title="No error of an NVSwitch in the kernel log",
+    remedy="Do what NVIDIA asks for this SXid; after a fatal one reset all devices and switches of the node together.",
+    parameters=_PARAMETERS,
+    **_COMMON,
+)
+def kernel_nvswitch_errors(view, p):
+    makers = _manufacturers(view)
+    outcomes = _judge(view, p, "accelerator", switches=True)
+    if makers is not None and "nvidia" not in makers and outcomes.__class__ is not list:
+        return not_applicable("no accelerator of NVIDIA")
+    return outcomes
 
 
 @rule(

@@ -23,6 +23,7 @@ QUIET, COUNTED = "quiet", "counted"
 LONGEST = 480
 MOST = 1000  # events looked at
 MANY = 10**12
+_NAMESPACE = re.compile(r"(?<=\d)n\d{1,4}(?:p\d{1,4})?\Z")  # of a drive: nvme2n1p3
 _BOGUS = 1048560  # 0xFFFF0: what an AMD GPU that sleeps answers to each query of its error counters
 
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}\): (\d{1,6})(?!\d)")
@@ -253,10 +254,11 @@ def _earlier_boot(last, boot_time):
     return ended < booted - datetime.timedelta(minutes=10)
 
 
-def assess(events, manufacturers=None, boot_time=None):
+def assess(events, manufacturers=None, boot_time=None, addresses=dict, accepted=dict):
     """Every classified event of a section that says something, put together: resets with their end, links with their up and down.
 
-    An event that ended before boot_time (UTC text) is of an earlier boot and left out.
+    An event that ended before boot_time (UTC text) is of an earlier boot and left out. addresses(): the PCI address of each adapter and drive by its
+    name; accepted(): by its PCI address when a part that is still there was there before. Both are asked only where parts were attached.
     """
     classified = []
     for event in events[:MOST] if isinstance(events, list) else ():
@@ -268,6 +270,9 @@ def assess(events, manufacturers=None, boot_time=None):
         roles.setdefault(event.role, []).append(event)
     attached = _attached(roles.get("attached", ()))
     if attached:
+        held = accepted()  # a part that was taken off the bus and found again is the same part
+        attached = {place: at for place, at in attached.items() if not later(at[:19], held.get(place, at)[:19])}
+        attached.update((name, attached[address]) for name, address in addresses().items() if address in attached)
         classified = [_of_an_earlier_part(event, attached) for event in classified]
         roles = {}
         for event in classified:
@@ -290,7 +295,7 @@ def _of_an_earlier_part(event, attached):
     """An event without the places where another part was attached since; when none is left it condemns nothing."""
     if event.severity not in ("warn", "fail", COUNTED):
         return event
-    gone = {p for p in event.places if later(attached.get(p), event.last_at.get(p, event.last))}
+    gone = {p for p in event.places if later(attached.get(p) or attached.get(_NAMESPACE.sub("", p)), event.last_at.get(p, event.last))}
     if not gone:
         return event
     if len(gone) == len(event.places):

@@ -19,6 +19,7 @@ import re
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements, statistics
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.measurements import SLOWED
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
     NoAnswer,
@@ -128,7 +129,7 @@ def _broken(limit, one):
     reads=(),
     scope="node",
     remedy="Measure again on this node alone; when it stays, look at clocks, power, temperature and links (accelerator_measurement_limits has the limits).",
-    follows=("measured-floor", "measured-in-cohort"),
+    follows=("measured-floor", "measured-in-cohort", "measured-in-node", *SLOWED),
 )
 def measured_limits(view, p):
     limits = view.policy.limits

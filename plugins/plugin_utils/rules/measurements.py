@@ -59,12 +59,12 @@ def floor(metric, unit, better, manufacturer, product):
 
 
 # What makes a device or its links slow, and is found by rules of its own.
-_SLOWED = (
+SLOWED = (
     "throttle-hardware", "clocks-lowered", "power-limit", "temperature-margin", "pcie-width", "pcie-path-width", "links-up", "link-speed",
 )  # fmt: skip
 
 
-@rule(id="measured-floor", title="Measurements reach the floor of the product", scope="node", follows=_SLOWED, **_COMMON)
+@rule(id="measured-floor", title="Measurements reach the floor of the product", scope="node", follows=SLOWED, **_COMMON)
 def measured_floor(view, p):
     ones, _problems = view.once(measurements.read)
     outcomes = []
@@ -96,7 +96,7 @@ def measured_floor(view, p):
     title="No device is slower than its node's others",
     scope="node",
     parameters=_parameters(10, 6, _FEW, {"fewest": Parameter("int", 3, "devices", "suite: Infera preflight compares from 3 devices on")}),
-    follows=("measured-in-cohort", "measured-floor", *_SLOWED),
+    follows=("measured-in-cohort", "measured-floor", *SLOWED),
     **_COMMON,
 )
 def measured_in_node(view, p):
@@ -118,7 +118,7 @@ def measured_in_node(view, p):
             "unsteady_percent": Parameter("number", 8, "%", "our choice: wider than the noise of repeats of any benchmark fit to judge 5 %"),
         },
     ),
-    follows=_SLOWED,
+    follows=SLOWED,
     **_COMMON,
 )
 def measured_in_cohort(view, p):

@@ -55,7 +55,7 @@ def _kind(event):
     remedy="Read its log (/var/log/fabricmanager.log) around that time; a fatal error of a switch needs a reset of all GPUs and switches,"
     " failed multicast teams a restart of the fabric manager once the node is drained.",
     parameters={"within_days": Parameter("number", 7, "days", "our choice: what is older had its time to be looked at, and is told and no more")},
-    follows=("service-versions", "fabric-manager", "nvswitches"),
+    follows=("service-versions", "fabric-manager", "nvswitches", "kernel-nvswitch-errors"),
 )
 def fabric_manager_log(view, p):
     services = view.section("services")
