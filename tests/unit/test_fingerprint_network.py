@@ -255,3 +255,16 @@ def test_only_images_that_nodes_share_are_compared():
     assert "docker app:1 is z, where most nodes that have it have x" in told["c"].summary
     told = compared("cohort-images", "docker app:1 x", "docker app:1 y")
     assert {outcome.outcome for outcome in told.values()} == {"passed"}
+
+
+def test_a_port_that_is_down_explains_that_it_differs(tmp_path):
+    fleet = folded(tmp_path, {"a": rail("state", "down", port=True), "b": None, "c": None})
+    told = {one["rule"]: one for one in fleet["findings"] if one["node"] == "a"}
+    assert told["rdma-port-state"]["level"] == "fail" and told["rdma-port-state"]["caused_by"] == []
+    assert told["cohort-rdma-state"]["caused_by"] == ["rdma-port-state"]
+
+
+def test_a_port_that_is_slow_explains_that_it_differs(tmp_path):
+    fleet = folded(tmp_path, {"a": rail("gbit_s", 200.0, port=True), "b": None, "c": None})
+    told = {one["rule"]: one for one in fleet["findings"] if one["node"] == "a"}
+    assert told["cohort-rdma-speed"]["caused_by"] == ["rdma-port-speed"]
