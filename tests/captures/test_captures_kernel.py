@@ -9,7 +9,9 @@ from collections import Counter
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, kernel_catalogue, policy
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 FOLDERS = ("kernel/*", "*/dmesg*", "gaudi/journal*", "*/kmsg*")
 
@@ -177,6 +179,44 @@ def test_times_are_true_or_unknown(captures):
 def test_priorities(captures):
     assert read(captures, "kernel/kmsg-raw-peermem-invalid-context.txt")[0][0]["priority"] == 6
     assert read(captures, "kernel/dmesg-decode-iso-filemax.txt")[0][0]["priority"] == 4
+
+
+def test_all_devices_of_a_node_are_in_the_topology_of_its_driver(captures):
+    (event,) = read(captures, "thead/dmesg-alixpu-icn-topo-16.txt")[0]
+    assert (event["sample"], event["count"]) == ("[alixpu] total 16 devices in ICN topo!", 1)
+
+
+def test_read_in_pieces_a_log_says_the_same(captures):
+    for path in EXPECTED:
+        data = (captures / path).read_bytes()
+        stream = kernel_log.Stream(1764400000)
+        for at in range(0, len(data), 100):
+            stream.take(data[at : at + 100])
+        stream.done()
+        assert (stream.folder.finished(), stream.lines) == read(captures, path)[:2], path
+
+
+def outcomes(captures, path, rule):
+    engine.default_policy()
+    events, lines, dropped, _first = read(captures, path)
+    section = {"status": "ok", "reason": "", "source": "dmesg", "since": "boot", "covers_from": "x", "events": events, "lines": lines, "dropped": dropped}
+    view = NodeView("n1", {"kernel": {"status": "read", "reason": "", "data": section}}, policy.parse({}))
+    return [(subject, one.outcome, one.level) for subject, one in engine.outcomes(RULES[rule], view, view.policy.params(rule))]
+
+
+def test_errors_of_switches_are_those_of_the_switch_they_name(captures):
+    path = "kernel/sxid-nvswitch-mixed.txt"
+    assert outcomes(captures, path, "kernel-nvswitch-errors") == [
+        (("nvswitch", "0000:05:00.0"), "found", "warn"),
+        (("nvswitch", "0000:00:00.0"), "found", "fail"),
+    ]
+    assert [outcome for _subject, outcome, _level in outcomes(captures, path, "kernel-accelerator-events")] == ["passed"]
+
+
+def test_what_the_maker_asks_for(captures):
+    (event,) = said(captures, "aws-neuron/dmesg-neuron-hw-err.txt")
+    assert (event.severity, event.action) == ("fail", "do what the message says, as a rule replace the instance")
+    assert "TERMINATE_INSTANCE" in event.sample
 
 
 def test_nvlink5_severities(captures):

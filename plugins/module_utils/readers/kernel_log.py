@@ -10,7 +10,7 @@ import re
 import zlib
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import LONGEST, MONTHS, Line, parse
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import LONGEST, MONTHS, parse
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_message import details
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
@@ -22,12 +22,11 @@ TEMPLATES = 200  # folded events kept of lines with a strong word
 CHATTY_TEMPLATES = 100  # and of lines that only name a driver and a trouble
 PLACES = 32
 TAIL = 150  # of what a long message says last, kept in its sample
-DRIFT = 500e-6  # adjtimex(2): NTP corrects a clock by at most 500 ppm, and the clock that stamps the kernel's own ring is not corrected
+DRIFT = 500e-6  # adjtimex(2): NTP corrects a clock by at most 500 ppm, and the kernel's stamps never
 SLACK = 5  # seconds that a clock may go back or be behind without having been wrong
 SETTLED = 300  # seconds after boot from which on a PCI function that appears was attached, not found
 
-# short-unix: the time of day at which journald took the line; short-monotonic tells the kernel's own stamp in many releases (systemd: logs-show.c),
-# whose clock nothing corrects.
+# The time of day at which journald took a line; short-monotonic is the kernel's own stamp in many releases (systemd: logs-show.c).
 JOURNAL = ["journalctl", "-k", "-b", "0", "-o", "short-unix", "--no-pager"]
 LAST = [*JOURNAL, "-n", str(NEWEST)]
 EARLIER = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", str(NEWEST)]  # systemd 219, and recordings of before
@@ -98,14 +97,6 @@ class Folder:
         if line.wall is None or self.boot_time is None:
             return line.since
         return line.wall - self.boot_time
-
-    def forget_times(self):
-        """The clock was set back: what it told so far is not the time of day."""
-        line = Line()
-        line.when = "the clock was set back since"
-        for event in self.events.values():
-            event["first"] = line
-            event["last_at"] = {place: (number, line) for place, (number, _line) in event["last_at"].items()}
 
     def add(self, line, number, strong):
         """The line of this number. Returns what more() needs to count the same text again."""
@@ -268,8 +259,10 @@ class Stream:
             return
         if raw[10:11] == b"." and raw[:10].isdigit():
             if raw[:17] < self.latest and float(raw[:10]) < float(self.latest[:10]) - SLACK:
+                from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_rest  # only where a clock was set back
+
                 self._told()
-                self.folder.forget_times()
+                kernel_rest.forget_times(self.folder)
             self.latest = raw[:17]
         text = _behind_time(raw)
         known = self.seen.get(text)

@@ -1,10 +1,11 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The end of a journal that was too much to be read from its begin: what was said last is what matters most."""
+"""What few logs need: the end of a journal that was too much to be read from its begin, and a clock that was set back."""
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import Line
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_log import parsed
 
 
@@ -46,6 +47,15 @@ class Rest:
 
 def _time(line):
     return line.wall or line.since or 0
+
+
+def forget_times(folder):
+    """What the clock told so far is not the time of day."""
+    line = Line()
+    line.when = "the clock was set back since"
+    for event in folder.events.values():
+        event["first"] = line
+        event["last_at"] = {place: (number, line) for place, (number, _line) in event["last_at"].items()}
 
 
 def read(host, stream, command, argv, timeout, limit):
