@@ -261,3 +261,19 @@ def test_the_caller_may_ask_for_more_words():
     line = "[1.5] acme_npu 0000:01:00.0: broken"
     assert kernel_log.fold(line, BOOT)[0] == []
     assert len(kernel_log.fold(line, BOOT, ("acme_npu",))[0]) == 1
+
+
+@pytest.mark.parametrize("refused", [[journal("", rc=1, stderr="Unknown output 'short-unix'.")], []])
+def test_an_old_journalctl_and_an_old_recording_tell_seconds_since_boot(refused):
+    """systemd 219 has no short-unix; recordings of before hold the other question."""
+    said = journal("[    0.000000] node01 kernel: Linux version 6.8.0\n[ 1843.308145] node01 kernel: %s\n" % XID, argv=kernel_log.EARLIER)
+    section = kernel_log.collect(host([*refused, said]))
+    assert (section["source"], section["status"], section["reason"], section["time_error_seconds"]) == ("journalctl -k", "ok", "", 44.2)
+    assert section["events"][0]["first"] == "2025-11-29T07:37:23.308Z"
+
+
+def test_the_journal_is_asked_first_and_tells_the_time_of_day():
+    said = journal("%d.250000 node01 kernel: Linux version 6.8.0\n%d.308145 node01 kernel: %s\n" % (BOOT, BOOT + 1843, XID))
+    section = kernel_log.collect(host([said, dmesg("<3>[ 9.5] %s\n" % XID)]))
+    assert (section["source"], section["status"], section["time_error_seconds"]) == ("journalctl -k", "ok", 0.0)
+    assert (section["events"][0]["first"], section["covers_from"]) == ("2025-11-29T07:37:23.308Z", "2025-11-29T07:06:40.250Z")
