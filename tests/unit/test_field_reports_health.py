@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import nvidia_samples as samples
 import pytest
+import synthetic
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy, products
@@ -113,6 +114,7 @@ def test_all_links_down_does_not_pass():
     assert of_first("links-up", node(8, every={"links": {"up": 0, "down": list(range(18))}}))[0] == "found"
     sections = node(8, every={"links": {"up": 0, "down": list(range(18))}})
     sections["accelerators.nvidia"]["driver"]["nvlink"] = "off: NvLinkDisable=1"
+    sections["pci"]["devices"] += [dict(synthetic.pci_entry(n), address="0000:0%d:00.0" % n, role="bridge", driver="nvidia-nvswitch") for n in range(4)]
     told = judge(sections, "links-up", "nvlink-switched-off")
     assert [f[3] for f in told if f[0] == "links-up"] == [("nvlink-switched-off",)] * 8
 

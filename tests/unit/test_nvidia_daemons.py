@@ -247,15 +247,59 @@ def test_switches_of_a_baseboard(node, expected):
     assert ask("nvswitches", baseboard(**node))[0][1] == expected
 
 
-def test_a_switch_that_is_gone_explains_its_manager_and_the_links():
-    sections = baseboard(switches=3)
+def without_links(**node):
+    """A baseboard none of whose links is up."""
+    sections = baseboard(**node)
+    for card in sections["accelerators.nvidia"]["devices"]:
+        card["fabric"]["state"] = "in_progress"
+        card["links"].update(up=0, down=list(range(18)))
+    return sections
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        ({}, "found"),
+        ({"count": 7}, "found"),
+        ({"name": "NVIDIA A100-SXM4-80GB"}, "found"),
+        ({"name": "NVIDIA H200"}, "found"),
+        ({"count": 4}, "not_applicable"),
+        # the part has no switches, or how many is not known
+        ({"name": "NVIDIA H100 PCIe"}, "not_applicable"),
+        ({"name": "NVIDIA B200"}, "not_applicable"),
+        ({"name": "NVIDIA H20"}, "not_applicable"),
+        # a guest is given the cards alone
+        ({"virtualization": "kvm"}, "not_applicable"),
+        ({"virtualization": UNREAD}, "unknown"),
+    ],
+)
+def test_a_baseboard_of_which_no_switch_is_on_pci(node, expected):
+    assert ask("nvswitches", without_links(switches=0, **node))[0][1] == expected
+
+
+def test_switches_of_a_bus_that_was_not_read_are_not_missed():
+    sections = without_links(switches=0)
+    sections["pci"]["scan"] = {"status": "failed", "detail": "denied"}
+    assert ask("nvswitches", sections)[0][1] == "unknown"
+
+
+def test_switches_that_are_handed_to_a_guest_are_there():
+    sections = without_links(switches=4)
+    sections["pci"]["devices"][-1]["driver"] = "vfio-pci"
+    assert ask("nvswitches", sections)[0][1] == "passed"
+
+
+@pytest.mark.parametrize("switches", [0, 3])
+def test_a_switch_that_is_gone_explains_its_manager_and_the_links(switches):
+    sections = baseboard(switches=switches)
     sections["host"]["services"] = synthetic.services(fabricmanager="failed")
     for card in sections["accelerators.nvidia"]["devices"]:
         card["fabric"]["state"] = "in_progress"
-        card["links"].update(up=14, down=[0, 1, 2, 3])
+        card["links"].update(up=14 if switches else 0, down=[0, 1, 2, 3] if switches else list(range(18)))
     told = engine.judge("n1", synthetic.envelopes(sections), policy.parse({}), profiles.find("preflight")).findings
     roots = {one["rule"] for one in told if not one["caused_by"] and one["level"] != "info"}
-    assert roots == {"nvswitches"} and {"fabric-manager", "fabric-state", "links-up"} <= {one["rule"] for one in told}
+    assert roots == {"nvswitches"} and {"fabric-state", "links-up"} <= {one["rule"] for one in told}
+    assert ("fabric-manager" in {one["rule"] for one in told}) is bool(switches)
 
 
 @pytest.mark.parametrize(("daemons", "expected"), [(["nv-fabricmanage"], "passed"), ([], "found"), (UNREAD, "unknown")])

@@ -238,3 +238,54 @@ _ODDER = {"ecc.mode": {"error": []}, "memory_mib": {}, "partition.enabled": "Ena
 def test_no_answer_raises(answer):
     section = nvidia.collect(samples.machine(samples.run("-q", "-x", hang=True), nvml={"answer": answer}))
     assert section["detection"]["state"] == "unavailable"
+
+
+@pytest.mark.parametrize(
+    ("branch", "old", "moved", "seconds"),
+    [
+        (575, 7, 0, 7),  # the other number is of power smoothing
+        (590, 1, 7, 7),
+        (590, 1, -1, None),
+        # drivers of this branch have either numbers
+        (580, 7, -1, 7),
+        (580, -1, 7, 7),
+        (580, 1, 7, None),
+        (580, -1, -1, None),
+    ],
+)
+def test_clock_counters_are_asked_under_the_numbers_of_the_branch(stub, ask, branch, old, moved, seconds):
+    section = section_of(ask(stub, BRANCH=branch, OLD_COUNTERS=old, MOVED_COUNTERS=moved))
+    told = section["devices"][0]["throttle"]["seconds"]["hw_thermal_slowdown"]
+    assert told == seconds if seconds is not None else not is_known(told)
+    assert section["devices"][0]["throttle"]["seconds"]["sw_power_cap"] == 4.2
+
+
+@pytest.mark.parametrize(
+    ("action", "reset", "told", "state"),
+    [
+        (0, 0, "none", "ok"),
+        (1, 0, "reset", "failed"),
+        (5, 0, "recover_imex_domain", "failed"),
+        (6, 0, "bus_reset", "failed"),
+        (7, 0, "system_reboot", "failed"),
+        (9, 0, "9", "failed"),
+        # a library that knows no action and tells the status of a reset
+        (-1, 0, "none", "ok"),
+        (-1, 1, "reset", "failed"),
+        (-1, -1, None, None),
+    ],
+)
+def test_what_the_driver_asks_for(stub, ask, action, reset, told, state):
+    card = section_of(ask(stub, ACTION=action, RESET=reset))["devices"][0]
+    if told is None:
+        assert is_not_applicable(card["recovery_action"]) and is_unknown(card["health"])
+    else:
+        assert card["recovery_action"] == told and card["health"]["state"] == state
+
+
+@pytest.mark.parametrize(("code", "state"), [(15, "lost"), (16, "failed"), (27, "degraded"), (999, "degraded")])
+def test_a_card_that_does_not_answer_for_its_temperature(code, state):
+    """nvmlReturn_t: GPU is lost, reset required, not ready, unknown error; the words are those of the library, whatever they are."""
+    answer = {"system": {}, "gpus": [{"name": "X", "recovery_action": 0, "temperature_c.core": {"error": code, "said": "an error"}}]}
+    card = nvidia.collect(samples.machine(samples.run("-L", stdout=samples.listing(1)), nvml={"answer": answer}, count=1))["devices"][0]
+    assert card["health"]["state"] == state and is_unknown(card["temperature_c"]["core"])

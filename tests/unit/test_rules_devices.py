@@ -172,7 +172,11 @@ CASES = [
     ("pcie-generation", every(pcie={"generation_max": 4}), {}, "found", "warn"),
     # links: none expected is not down, and all down is not none expected
     ("links-up", first(links={"up": 17, "down": [4]}), {}, "found", "fail"),
-    ("links-up", first(links=not_applicable("MIG")), {}, "not_applicable", None),
+    ("links-up", first(links=not_applicable("MIG"), partition={"enabled": True}), {}, "not_applicable", None),
+    ("links-up", first(links=not_applicable("vGPU"), extra={"virtualization": "vgpu"}), {}, "not_applicable", None),
+    ("links-up", first(links=not_applicable("not supported"), name="NVIDIA L40S"), {}, "not_applicable", None),
+    # what the tool calls not supported is built into the product
+    ("links-up", first(links=not_applicable("not supported")), {}, "unknown", None),
     ("links-up", first(links={"total": 0, "up": 0}), {}, "not_applicable", None),
     ("links-up", every(links={"up": 0, "down": list(range(18))}), {}, "found", "fail"),
     ("links-up", both(every(links={"total": 12, "up": 0, "down": []}), every(name="NVIDIA A100-PCIE-40GB")), {}, "not_applicable", None),

@@ -30,14 +30,16 @@ LIST = ["nvidia-smi", "-L"]
 # The first call initializes every card when persistence is off, one after the other.
 TIMEOUT_NVML, TIMEOUT_SHORT = 30, 20
 
-# Driver branch since which an element is printed at all (documents of branches 450 to 595).
-_SINCE = {"fabric.state": 520, "fabric.status": 520, "fabric.clique_id": 540, "fabric.cluster_uuid": 540, "recovery_action": 540}
-_SINCE.update({"ecc.sram_threshold_exceeded": 540, "temperature_c.margin_core": 520, "pcie.generation_device_max": 520, "fabric_health": 550, "seconds": 550})
+# Driver branch since which an element is printed at all (documents of branches 450 to 595, NVML change log, logs of 550 to 575).
+_SINCE = {"fabric.state": 520, "fabric.status": 520, "fabric.clique_id": 540, "fabric.cluster_uuid": 540, "recovery_action": 565, "reset": 530}
+_SINCE.update({"ecc.sram_threshold_exceeded": 540, "temperature_c.margin_core": 520, "pcie.generation_device_max": 520, "fabric_health": 550, "seconds": 575})
+_SINCE.update({"fabric_health.summary": 580, "fabric_health.incorrect_configuration": 580, "fabric_health.route_unhealthy": 570})
+_SINCE.update({"fabric_health.route_recovery": 570, "fabric_health.access_timeout_recovery": 570})
 # NVML's numbers in nvidia-smi's words (nvml.h)
 _WORDS = {
     "ecc.mode": ("disabled", "enabled"),
     "fabric.state": ("n/a", "not_started", "in_progress", "completed"),
-    "recovery_action": ("none", "reset", "reboot", "drain_p2p", "drain_and_reset"),
+    "recovery_action": ("none", "reset", "reboot", "drain_p2p", "drain_and_reset", "recover_imex_domain", "bus_reset", "system_reboot"),
     "extra.compute_mode": ("default", "exclusive_thread", "prohibited", "exclusive_process"),
     "extra.virtualization": ("none", "pass_through", "vgpu", "host_vgpu", "host_vsga"),
 }
@@ -117,6 +119,11 @@ def _whole(group):
 
 def _settle(raw, told):
     """What the groups mean together."""
+    reset = told.pop("reset")
+    if not is_known(told["recovery_action"]):  # before branch 565 the driver says alone whether a reset is needed
+        asked = [word for key, word in (("required", "reset"), ("drain", "drain_and_reset")) if reset[key] is True]
+        idle = is_not_applicable(told["recovery_action"]) and reset["required"] is False
+        told["recovery_action"] = asked[0] if asked else "none" if idle else told["recovery_action"]
     banks, rows = _whole(told.pop("banks")), told["row_remap"]
     rows["banks"] = rows["pending"] if is_unknown(banks) and is_not_applicable(rows["pending"]) else banks
     told["fabric"]["health"] = _whole(told.pop("fabric_health"))
@@ -142,18 +149,25 @@ def _settle(raw, told):
             told[group] = {k: v if is_known(v) else unknown("%s (MIG is enabled)" % why(v)) for k, v in told[group].items()}
 
 
+def _unreadable(reading):
+    """Whether the driver itself fails to read it (nvmlReturn_t: 27 not ready, 999 unknown error); a power draw alone fails now and then."""
+    words = ("unknown error", "err!", "system is not in ready")
+    return reading.get("error") in (27, 999) if isinstance(reading, dict) else str(reading).lower().strip("[ ").startswith(words)
+
+
 def _health(raw, told):
     """Only what the driver itself says of the card."""
     texts = [str(v.get("said")) if isinstance(v, dict) else str(v) for k, v in raw.items() if k not in ("mig", "reasons", "links", "names")]
     recovery = told["recovery_action"]
+    codes = [v.get("error") for v in raw.values() if isinstance(v, dict)]  # nvmlReturn_t
     verdicts = (
-        (any(_LOST.search(t) for t in texts), "lost", "GPU is lost"),
-        (any(isinstance(v, dict) and v.get("error") == 15 for v in raw.values()), "lost", "GPU is lost"),
-        (any("requires reset" in t.lower() for t in texts), "failed", "GPU requires reset"),
+        (15 in codes or any(_LOST.search(t) for t in texts), "lost", "GPU is lost"),
+        (16 in codes or any("requires reset" in t.lower() for t in texts), "failed", "GPU requires reset"),
         (str(raw.get("name")).startswith("ERR!"), "failed", "nvidia-smi prints ERR! for the name"),
         (told["row_remap"]["failed"] is True, "failed", "row remapping failed"),
         (is_known(recovery) and recovery != "none", "failed", "recovery action: %s" % recovery),
         ("inforom_corrupted" in raw, "degraded", "infoROM is corrupted"),
+        (_unreadable(raw.get("temperature_c.core")), "degraded", "its temperature cannot be read: %s" % why(told["temperature_c"]["core"])),
         (recovery == "none", "ok", "recovery action: none"),
     )
     return next(({"state": s, "detail": d} for true, s, d in verdicts if true), unknown("the driver gives no verdict (%s)" % why(recovery)))
@@ -216,6 +230,15 @@ class _Machine:
             return ["/dev/nvidia%d" % minor] if "nvidia%d" % minor in self.listing.value else []
         return unknown("device nodes: %s" % (why(minor) if self.listing.ok else self.listing.reason))
 
+    def unified(self):
+        """Whether CUDA finds the node of nvidia_uvm: no look at the cards makes it."""
+        self.listing = self.listing or self.host.listdir("/dev")
+        if not self.listing.ok:
+            return unknown(self.listing.reason)
+        if "nvidiactl" not in self.listing.value:
+            return not_applicable("no /dev/nvidiactl: no program reaches the driver")
+        return "ready" if "nvidia-uvm" in self.listing.value else "no /dev/nvidia-uvm"
+
     def excluded(self):
         """Addresses of cards the driver was told to leave alone."""
         paths = self.host.glob("/proc/driver/nvidia/gpus/*/information")
@@ -241,6 +264,7 @@ class _Machine:
             "runtime": "cuda",
             "runtime_version": value(system.get("cuda_version"), "CUDA version", "t"),
             "nvlink": self.nvlink(),
+            "unified_memory": self.unified(),
             "flavor": "open" if "Open Kernel Module" in line else "proprietary" if running else unknown(proc.reason),
         }
 
@@ -311,7 +335,7 @@ def collect(host, pci=None):
     if pci == [] and host.resolve("nvidia-smi").status == "absent":
         block = report.detection(MANUFACTURER, [], "nvidia-smi is not installed", pci, not_applicable("nothing to cross-check"), not_installed=True)
         nothing = not_applicable("no NVIDIA accelerator on this node")
-        return report.section(MANUFACTURER, host, [], block, dict.fromkeys((*report.DRIVER, "flavor", "nvlink"), nothing), sources)
+        return report.section(MANUFACTURER, host, [], block, dict.fromkeys((*report.DRIVER, "flavor", "nvlink", "unified_memory"), nothing), sources)
     cards, system, failed = _from_nvml(host, sources)
     failures = [failed] if failed else []
     by_nvml = cards is not None
@@ -347,6 +371,10 @@ def collect(host, pci=None):
             from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_mig
 
             devices += [nvidia_mig.partition(devices[-1]["id"], part, listed.get(index, {})) for part in raw["mig"]]
+    if len(cards or []) > 1:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_alike
+
+        nvidia_alike.silent([d for d in devices if d["kind"] == "package"])
     report.mark_duplicates(devices)
     if any(isinstance(d["partition"], dict) and d["partition"].get("enabled") is True for d in devices):
         from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_mig

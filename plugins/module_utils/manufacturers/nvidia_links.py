@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.nvidia import links_group
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.nvidia_smi import LIST_GPU
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
 
@@ -16,6 +15,8 @@ STATES, ERRORS = ["nvidia-smi", "nvlink", "-s"], ["nvidia-smi", "nvlink", "-e"]
 TIMEOUT = 20
 # Parts made without NVLink (their product briefs), not asked for it.
 _NO_NVLINK = re.compile(r"\b(T4G?|L4|L40S?|L2|L20|A10G?|A2|A16|P4|P40|RTX 40\d\d|RTX 50\d\d|RTX PRO|GTX)\b")
+# What is said of a card follows its name, on this line or the next ones.
+_CARD = re.compile(r"GPU (\d{1,4}): .*?\(UUID: ?([^)\s]*)\)\s*(.*)\Z")
 _LINK = re.compile(r"\s+Link (\d{1,4}): (.*)\Z")
 _SPEED = re.compile(r"(\d{1,6}(?:\.\d{1,6})?) GB/s")
 # Before NVLink 5: Replay, Recovery, CRC Errors; since then among others Rx Errors, Effective Errors. Packets, rates and raw bit errors are none.
@@ -26,9 +27,11 @@ def parse(text):
     """nvidia-smi nvlink -s -> {index: {uuid, links: {n: text}, said}}; said = a sentence in place of links."""
     cards, current = {}, None
     for line in text.splitlines():
-        card, link = LIST_GPU.match(line), _LINK.match(line)
+        card, link = _CARD.match(line), _LINK.match(line)
         if card:
-            current = cards.setdefault(int(card.group(1)), {"uuid": card.group(3), "links": {}, "said": ""})
+            current = cards.setdefault(int(card.group(1)), {"uuid": card.group(2), "links": {}, "said": card.group(3).strip()[:200]})
+        elif line.startswith("GPU "):
+            current = None  # of which card the next lines tell is not known
         elif current is not None and link:
             current["links"][int(link.group(1))] = link.group(2).strip()
         elif current is not None and line.strip():
@@ -40,9 +43,11 @@ def parse_errors(text):
     """nvidia-smi nvlink -e -> {index: {uuid, errors: {name: sum over the links}, whole}}; whole False: lines were left out."""
     cards, current = {}, None
     for line in text.splitlines():
-        card, link = LIST_GPU.match(line), _LINK.match(line)
+        card, link = _CARD.match(line), _LINK.match(line)
         if card:
-            current = cards.setdefault(int(card.group(1)), {"uuid": card.group(3), "errors": {}, "whole": True})
+            current = cards.setdefault(int(card.group(1)), {"uuid": card.group(2), "errors": {}, "whole": True})
+        elif line.startswith("GPU "):
+            current = None
         elif current is not None and line.strip().startswith(("...", "[...")):
             current["whole"] = False
         elif current is not None and link:
@@ -63,7 +68,7 @@ def _states(told):
         return links_group(len(links), down, odd[0] if odd else "", speed)
     if "all links are inactive" in said.lower():
         return {"kind": "nvlink", "total": unknown(said), "up": 0, "down": unknown(said)}
-    if re.search("does not have or support|in mig mode", said.lower()):
+    if re.search("does not have or support|in mig mode|: not supported", said.lower()):
         return not_applicable("NVLink: %s" % said)
     return unknown("nvidia-smi nvlink -s: %s" % (said or "nothing said of this card"))
 

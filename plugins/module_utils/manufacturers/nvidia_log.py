@@ -19,7 +19,7 @@ XML, TEXT, TABLE = (["nvidia-smi", *words.split()] for words in ("-q -x", "-q", 
 TIMEOUT_LOG = 45
 _REASON = re.compile(r"clocks_(?:event|throttle)_reasons\Z")
 _INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-f:.]+)", re.IGNORECASE)
-_HANDLE = re.compile(r"Unable to determine the device handle for gpu ?(?:(\d{1,3}): )?([0-9a-f:.]{7,}?): (.*)\Z", re.IGNORECASE)
+_HANDLE = re.compile(r"Unable to determine the device handle for gpu ?(?:(\d{1,3}): )?(?:([0-9a-f:.]{7,}?): )?(?=\S)", re.IGNORECASE)
 _TOKEN = re.compile(r"<(/?)([A-Za-z_][\w.-]*)([^<>]*)>|<[!?][^>]*>|([^<]+)")
 
 
@@ -91,9 +91,9 @@ def pick(flat, spec):
 
 
 def lost_cards(text):
-    """Cards that could not be opened: [(index or None, address, what was said)]."""
-    found = [_HANDLE.match(line.strip()) for line in text.splitlines()]
-    return [(int(f.group(1)) if f.group(1) else None, f.group(2), f.group(0)[:200]) for f in found if f]
+    """Cards that could not be opened: [(index or None, address or None, what was said)]."""
+    found = [_HANDLE.match(line) for line in dict.fromkeys(line.strip() for line in text.splitlines())]
+    return [(int(f.group(1)) if f.group(1) else None, f.group(2), f.string[:200]) for f in found if f]
 
 
 def corrupted_inforoms(text):
@@ -164,7 +164,7 @@ def _cards(log, said):
         if report.normalize_pci(raw["identity.pci"]) in corrupted:
             raw["inforom_corrupted"] = "yes"
         cards.append(raw)
-    for index, address, text in sorted(lost_cards(said), key=lambda card: (card[0] is None, card[0] or 0, card[1])):
+    for index, address, text in sorted(lost_cards(said), key=lambda card: (card[0] is None, card[0] or 0, card[1] or "~")):
         if index is None:  # cards are numbered in the order of their addresses
             index = len([c for c in cards if str(report.normalize_pci(c["identity.pci"])) < str(report.normalize_pci(address))])
         cards.insert(min(index, len(cards)), {"handle": text, "identity.pci": address})

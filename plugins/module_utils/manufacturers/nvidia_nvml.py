@@ -9,6 +9,7 @@ A failed query is {"error": nvmlReturn_t or None, "said": …}. Any may be missi
 from __future__ import annotations
 
 import ctypes
+import re
 
 # places (several: the function answers a list), function after nvmlDeviceGet, arguments
 _QUERIES = """
@@ -61,7 +62,14 @@ _FLAG = ("N/A", "yes", "no")
 _HEALTH = {"bandwidth": ("N/A", "degraded", "full"), "route_recovery": _FLAG, "route_unhealthy": _FLAG, "access_timeout_recovery": _FLAG}
 _WRONG = "N/A none incorrect_sysguid incorrect_chassis_sn no_partition insufficient_nvlinks incompatible_gpu_fw invalid_location gpu_state_invalid"
 _HEALTH["incorrect_configuration"] = tuple(_WRONG.split())
-_SECONDS = (("sw_power_cap", 74), ("sync_boost", 76), ("sw_thermal_slowdown", 251), ("hw_thermal_slowdown", 252), ("hw_power_brake_slowdown", 253))
+# Before branch 580 they have the first number, after it the second, and the other is of power smoothing; drivers of 580 have either (NVML change log).
+_SECONDS = (
+    ("sw_power_cap", (74,)),
+    ("sync_boost", (76,)),
+    ("sw_thermal_slowdown", (251, 269)),
+    ("hw_thermal_slowdown", (252, 270)),
+    ("hw_power_brake_slowdown", (253, 271)),
+)
 _LINK_ERRORS = (("replay_errors", (52,)), ("recovery_errors", (59,)), ("crc_errors", (38, 45)))
 _NOT_THERE = (2, 13, 25)  # invalid argument, function not found, argument version mismatch: another form may answer
 
@@ -161,6 +169,15 @@ def _link_errors(nvml, handle):
     return counted or next(iter(told.values()))[0]
 
 
+def _counter(nvml, handle, numbers):
+    """What the one field that answers says."""
+    told = [nvml.field(handle, number) for number in numbers]
+    counted = [said for said in told if not _failed(said)]
+    if len(counted) > 1:
+        return {"error": None, "said": "fields %s both answer" % " and ".join(map(str, numbers))}
+    return counted[0] if counted else told[-1]
+
+
 def _fabric(nvml, handle, out):
     forms = (("v3_", "V"), ("v2_", "V"), ("", ""))
     told = nvml.structure(handle, *(("c_nvmlGpuFabricInfo_%st" % version, "GpuFabricInfo" + suffix) for version, suffix in forms))
@@ -213,7 +230,7 @@ def _processes(nvml, handle):
     return failed if failed and not pids else len(pids), [name for name in names if isinstance(name, str)]
 
 
-def _gpu(nvml, handle):
+def _gpu(nvml, handle, branch):
     out = {}
     for line in _QUERIES.strip().splitlines():
         places, name, *arguments = line.split()
@@ -230,6 +247,8 @@ def _gpu(nvml, handle):
         out[place] = rates if _failed(rates) else getattr(rates, key, None)
     out["temperature_c.memory"] = nvml.field(handle, 82)
     out["recovery_action"] = nvml.field(handle, 230)
+    if _failed(out["recovery_action"]):  # branch 560 has these two alone
+        out["reset.required"], out["reset.drain"] = nvml.field(handle, 226), nvml.field(handle, 227)
     out["processes"], out["names"] = _processes(nvml, handle)
     reasons = nvml.device("CurrentClocksEventReasons", handle)
     out["reasons"] = nvml.device("CurrentClocksThrottleReasons", handle) if _failed(reasons) and reasons["error"] == 13 else reasons
@@ -246,8 +265,8 @@ def _gpu(nvml, handle):
     histogram = nvml.device("RowRemapperHistogram", handle)
     for name in ("max", "high", "partial", "low", "none"):
         out["banks." + name] = histogram if _failed(histogram) else getattr(histogram, name)
-    for name, number in _SECONDS:
-        said = nvml.field(handle, number)
+    for name, numbers in _SECONDS:
+        said = _counter(nvml, handle, numbers[:1] if branch < 580 else numbers[-1:] if branch > 580 else numbers)
         out["seconds." + name] = said if _failed(said) else said // 1000  # from ns to the us of nvidia-smi
     out["extra.confidential_memory_mib"] = nvml.device("ConfComputeProtectedMemoryUsage", handle, convert=lambda told: told.total // 1048576)
     checked = nvml.ask("nvmlDeviceValidateInforom", handle)
@@ -279,8 +298,8 @@ def read(arguments):
     count = nvml.ask("nvmlDeviceGetCount")
     if _failed(count):
         return dict(count, system=system)
-    gpus = []
+    gpus, branch = [], str(system["driver_version"]).partition(".")[0]
     for index in range(min(count, 1024)):
         handle = nvml.device("HandleByIndex", index)
-        gpus.append({"handle": handle} if _failed(handle) else _gpu(nvml, handle))
+        gpus.append({"handle": handle} if _failed(handle) else _gpu(nvml, handle, int(branch) if re.match(r"[0-9]{3,4}\Z", branch) else 580))
     return {"system": system, "gpus": gpus}

@@ -30,6 +30,8 @@ utilization_percent % gpu_util
 extra.memory_utilization_percent % memory_util
 persistence f persistence_mode
 recovery_action w gpu_recovery_action
+reset.required f gpu_reset_status/reset_required
+reset.drain f gpu_reset_status/drain_and_reset_recommended
 temperature_c.core C gpu_temp
 temperature_c.memory C memory_temp
 temperature_c.limit_core C gpu_temp_slow_threshold

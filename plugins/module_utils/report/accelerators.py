@@ -45,6 +45,7 @@ DRIVER = ("version", "module_version", "library_version", "tool_version", "runti
 
 _PCI = re.compile(r"(?:([0-9a-f]{1,8}):)?([0-9a-f]{1,2}):([0-9a-f]{1,2})(?:\.([0-7]))?\Z")
 _PLACEHOLDER = re.compile(r"(?:[0x.:\s-]*|f{8,}|x{3,}|\?+|n/a|\[n/a\]|none|null|unknown|default string|to be filled.*|123456789.*)\Z", re.IGNORECASE)
+_NOT_READ = ("err", "unknown error", "insufficient perm", "gpu is lost", "system is not in ready", "function not found", "timeout")
 _NO_SUCH_THING = ("n/a", "not supported", "not applicable", "unsupported", "not available")
 
 
@@ -56,7 +57,7 @@ def fact(text, what, convert=None):
     plain = words.strip("[]() ").lower()
     if plain in _NO_SUCH_THING:
         return not_applicable("%s: %s" % (what, words))
-    if plain in ("", "-", "--", "xxx", "?") or plain.startswith(("err", "unknown error", "insufficient perm", "gpu is lost")) or "requires reset" in plain:
+    if plain in ("", "-", "--", "xxx", "?") or plain.startswith(_NOT_READ) or "requires reset" in plain:
         return unknown("%s: %r" % (what, words[:80]))
     if convert is None:
         return words

@@ -103,26 +103,29 @@ def fabric_manager_log(view, p):
 def nvswitches(view, p):
     view.pci()  # NoAnswer where the bus was not read
     entries = [e for e in view.section("pci").objects("devices") if e.maybe("text", "manufacturer") == "nvidia"]
-    switches = [e for e in entries if e.maybe("text", "role") == "bridge" and e.maybe("text", "driver") not in FOREIGN]
-    if not switches:
-        return not_applicable("PCI shows no NVSwitch")
+    bridges = [e for e in entries if e.maybe("text", "role") == "bridge"]
+    switches = [e for e in bridges if e.maybe("text", "driver") not in FOREIGN]
+    if bridges and not switches:
+        return not_applicable("the NVSwitches that PCI shows are handed to a guest")
     bare = [e.maybe("text", "address") or "?" for e in switches if e.maybe("text", "driver") == "none"]
     if bare:
         text = "%d NVSwitches have no driver: %s" % (len(bare), ", ".join(bare[:8]))
         return found(text, len(bare), expectation(0, "without a driver", "vendor document: NVIDIA Fabric Manager User Guide"))
     group = view.group("nvidia")
-    known = [products.of(device) for device in group.packages] if group is not None else []
-    facts = [product for product in known if product is not None and "switches" in product.facts]
+    packages = group.packages if group is not None else []
+    facts = [product for product in map(products.of, packages) if product is not None and "switches" in product.facts]
     if not facts:
-        return not_applicable("it is not known how many switches the baseboard has")
-    if view.section("host").text("virtualization") != "none":
-        return not_applicable("a guest has the switches that its host gives it")
+        return not_applicable("it is not known how many switches the baseboard has" if switches else "PCI shows no NVSwitch")
     cards = sum(1 for e in entries if e.maybe("text", "role") == "accelerator")
     if cards < 5:
         return not_applicable("fewer cards than a baseboard of eight has")
+    if view.section("host").text("virtualization") != "none":
+        return not_applicable("a guest has the switches that its host gives it")
     wanted = facts[0].facts["switches"] * -(-cards // 8)
-    if len(switches) < wanted:
-        return found("PCI shows %d NVSwitches of %d" % (len(switches), wanted), len(switches), expectation(wanted, "switches", facts[0].sources["switches"]))
+    if not bridges and any((device.maybe("number", "links", "up") or 0) > 0 for device in packages):
+        return not_applicable("PCI shows no NVSwitch, yet links between the devices are up: another machine runs them")
+    if len(bridges) < wanted:
+        return found("PCI shows %d NVSwitches of %d" % (len(bridges), wanted), len(bridges), expectation(wanted, "switches", facts[0].sources["switches"]))
     silent = next((e for e in switches if e.maybe("text", "driver") is None), None)
     if silent is not None:
         silent.text("driver")  # why it is not known

@@ -55,7 +55,7 @@ int nvmlInit_v2(void) {
 int nvmlInitWithFlags(unsigned flags) { (void)flags; return nvmlInit_v2(); }
 int nvmlSystemGetProcessName(unsigned pid, char *out, unsigned size) { (void)pid; snprintf(out, size, "/usr/bin/python3 -m serve"); return OK; }
 int nvmlShutdown(void) { return OK; }
-int nvmlSystemGetDriverVersion(char *out, unsigned size) { snprintf(out, size, "575.57.08"); return OK; }
+int nvmlSystemGetDriverVersion(char *out, unsigned size) { snprintf(out, size, "%d.57.08", number("STUB_BRANCH", 575)); return OK; }
 int nvmlSystemGetNVMLVersion(char *out, unsigned size) { snprintf(out, size, "12.575.57.08"); return OK; }
 int nvmlSystemGetCudaDriverVersion_v2(int *out) { *out = 12090; return OK; }
 int nvmlDeviceGetCount_v2(unsigned *out) { ENTER(NULL); *out = number("STUB_GPUS", 2); return OK; }
@@ -226,6 +226,17 @@ int nvmlDeviceGetFieldValues(device d, int count, struct value *out) {
         out[i].value.i = out[i].field == 82 ? 40 : out[i].field == 91 ? 18 : out[i].field == 90 ? 26562 : out[i].field == 52 ? number("STUB_REPLAYS", 0) : 0;
         if (out[i].field == 74) { out[i].type = 3; out[i].value.l = 4200000000ull; }
         if (out[i].field == 91 && mig(d)) out[i].said = NOT_SUPPORTED;
+        unsigned old = out[i].field >= 251 && out[i].field <= 253, moved = out[i].field >= 269 && out[i].field <= 271;
+        if (old || moved) {
+            int seconds = number(old ? "STUB_OLD_COUNTERS" : "STUB_MOVED_COUNTERS", 0);
+            if (seconds < 0) out[i].said = NOT_SUPPORTED;
+            else { out[i].type = 3; out[i].value.l = seconds * 1000000000ull; }
+        }
+        if (out[i].field == 230 || out[i].field == 226) {
+            int answer = number(out[i].field == 230 ? "STUB_ACTION" : "STUB_RESET", 0);
+            if (answer < 0) out[i].said = NOT_SUPPORTED;
+            else out[i].value.i = answer;
+        }
     }
     return OK;
 }

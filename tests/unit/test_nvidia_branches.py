@@ -1,0 +1,159 @@
+# Copyright (c) 2026 Fleetproof maintainers
+# GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What each branch of NVIDIA's driver prints, and cards whose readings fail: neither is guessed, and a sick card is never called healthy."""
+
+from __future__ import annotations
+
+import re
+
+import nvidia_samples as samples
+import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia, nvidia_links
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown
+
+STATUS = "<gpu_reset_status><reset_required>%s</reset_required><drain_and_reset_recommended>%s</drain_and_reset_recommended></gpu_reset_status>"
+COUNTERS, SUMMARY = ("clocks_event_reasons_counters",), ("summary", "incorrect_configuration")
+ROUTES = ("route_recovery_in_progress", "route_unhealthy", "access_timeout_recovery")
+# driver, what it does not print yet, whether it prints the status of a reset
+BRANCHES = [
+    ("580.95.05", (), None),
+    ("575.57.08", SUMMARY, None),
+    ("570.124.06", COUNTERS + SUMMARY, None),
+    ("565.57.01", COUNTERS + SUMMARY + ROUTES, ("No", "No")),
+    ("560.35.03", (*COUNTERS, *SUMMARY, *ROUTES, "gpu_recovery_action"), ("No", "N/A")),
+    ("550.127.05", (*COUNTERS, *SUMMARY, *ROUTES, "gpu_recovery_action"), ("No", "N/A")),
+    ("535.183.01", (*COUNTERS, "health", "gpu_recovery_action"), ("No", "N/A")),
+]
+
+
+def without(text, *elements):
+    for element in elements:
+        text = re.sub(r"(?s)<%s>.*?</%s>" % (element, element), "", text)
+    return text
+
+
+def printed(driver, missing=(), status=None, **card):
+    """The log of two cards as this driver prints it; card: the second one's values."""
+    second = samples.gpu(1, **card)
+    gpus = [without(text, *missing).replace("<gsp_firm", (STATUS % status if status else "") + "<gsp_firm") for text in (samples.gpu(0), second)]
+    return samples.log(*gpus, driver=driver)
+
+
+def cards_of(text, **answer):
+    return nvidia.collect(samples.machine(samples.xml(text, **answer), samples.run("nvlink", "-s", stdout=samples.nvlink(2)), count=2))["devices"]
+
+
+@pytest.mark.parametrize(("driver", "missing", "status"), BRANCHES, ids=[one[0] for one in BRANCHES])
+def test_nothing_is_unknown_that_a_branch_does_not_print(driver, missing, status):
+    for card in cards_of(printed(driver, missing, status)):
+        assert card["recovery_action"] == "none" and card["health"] == {"state": "ok", "detail": "recovery action: none"}
+        assert is_not_applicable(card["fabric"]["health"])
+        assert is_not_applicable(card["throttle"]["seconds"]) if "clocks_event_reasons_counters" in missing else card["throttle"]["seconds"]
+
+
+def test_what_a_branch_prints_is_missed_where_it_is_not_printed():
+    """A log that was cut is no log of an older driver."""
+    card = cards_of(printed("580.95.05", (*COUNTERS, "gpu_recovery_action", "summary")))[0]
+    assert all(is_unknown(fact) for fact in (card["recovery_action"], card["throttle"]["seconds"], card["fabric"]["health"], card["health"]))
+
+
+@pytest.mark.parametrize(
+    ("status", "action"),
+    [(("Yes", "No"), "reset"), (("No", "Yes"), "drain_and_reset"), (("Yes", "Yes"), "reset"), (("N/A", "N/A"), None), (("Unknown Error", "N/A"), None)],
+)
+def test_a_reset_that_an_older_driver_asks_for(status, action):
+    card = cards_of(printed("535.247.01", BRANCHES[-1][1], status))[0]
+    if action is None:
+        assert is_not_applicable(card["recovery_action"]) and is_unknown(card["health"])
+    else:
+        assert card["recovery_action"] == action and card["health"] == {"state": "failed", "detail": "recovery action: %s" % action}
+
+
+def test_a_deprecated_status_is_none():
+    said = "Requested functionality has been deprecated"
+    assert cards_of(printed("590.48.01", (), (said, said)))[0]["recovery_action"] == "none"
+    card = cards_of(printed("590.48.01", ("gpu_recovery_action",), (said, said)))[0]
+    assert is_unknown(card["recovery_action"]) and is_unknown(card["health"])
+
+
+@pytest.mark.parametrize("said", ["Unknown Error", "[Unknown Error]", "ERR!", "System is not in ready state"])
+def test_a_card_whose_temperature_the_driver_cannot_read_is_not_well(said):
+    first, second = cards_of(printed("580.95.05").replace(">32 C<", ">%s<" % said))
+    assert first["health"]["state"] == "ok" and second["health"]["state"] == "degraded" and said in second["health"]["detail"]
+    assert is_unknown(second["temperature_c"]["core"])
+
+
+def test_a_power_draw_that_is_not_read_once_says_nothing_of_the_card():
+    second = cards_of(printed("580.95.05", power="Unknown Error").replace("Unknown Error W", "Unknown Error"))[1]
+    assert is_unknown(second["power_w"]["draw"]) and second["health"]["state"] == "ok"
+
+
+def silenced(card):
+    """A card that calls N/A whatever its tool reads of it, as one does that waits for a reset."""
+    kept = "product_name|uuid|serial|minor_number|pci_bus_id|gpu_recovery_action|current_mig|pending_mig"
+    return re.sub(r"<((?!%s)\w+)>[^<\n]+</\1>" % kept, r"<\1>N/A</\1>", card)
+
+
+def test_what_one_card_calls_not_applicable_and_its_equal_tells_was_not_read():
+    log = samples.log(samples.gpu(0), silenced(samples.gpu(1)), driver="580.95.05")
+    first, second = cards_of(log)
+    assert first["ecc"]["uncorrected_volatile"] == 0 and first["fabric"]["state"] == "completed"
+    for group in ("ecc", "row_remap", "temperature_c", "pcie", "fabric"):
+        assert is_unknown(next(iter(second[group].values()))) and not any(is_not_applicable(fact) for fact in second[group].values()), group
+    # of parts that differ neither says what the other has
+    other = silenced(samples.gpu(1)).replace(samples.H100, "NVIDIA L40S")
+    assert is_not_applicable(cards_of(samples.log(samples.gpu(0), other))[1]["fabric"])
+    alone = nvidia.collect(samples.machine(samples.xml(samples.log(silenced(samples.gpu(0)))), count=1))["devices"][0]
+    assert is_not_applicable(alone["ecc"]["mode"])
+
+
+def test_a_card_without_memory_correction_tells_no_errors():
+    """That it is off is told, so the counters do not arise; the equal one tells them."""
+    off = samples.gpu(1, ecc="Disabled")
+    errors = re.search(r"(?s)<volatile>.*?</aggregate>", off).group()
+    second = cards_of(samples.log(samples.gpu(0), off.replace(errors, re.sub(">[0-9No]+<", ">N/A<", errors))))[1]
+    assert second["ecc"]["mode"] == "disabled" and is_not_applicable(second["ecc"]["uncorrected_volatile"])
+
+
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        ("GPU1: Unknown Error", 1),
+        ("GPU0: Unknown Error", 0),
+        ("GPU1: 0000:28:00.0: Unknown Error", 1),
+        ("GPU 0000:28:00.0: GPU is lost.  Reboot the system to recover this GPU", 1),
+        ("GPU0000:28:00.0: Not Found", 1),
+        ("GPU: Unknown Error", 1),
+    ],
+)
+@pytest.mark.parametrize("stream", ["stdout", "stderr", "both"])
+def test_a_card_that_cannot_be_opened_is_counted_however_it_is_named(said, place, stream):
+    line = "Unable to determine the device handle for %s\n" % said
+    text = samples.log(samples.gpu(1 - place), attached=2)
+    devices = cards_of((line if stream != "stderr" else "") + text, stderr="" if stream == "stdout" else line)
+    assert [d["health"]["state"] for d in devices] == ["lost" if n == place else "ok" for n in range(2)]
+
+
+def test_a_line_of_links_is_of_no_other_card():
+    """The second card's line is cut: its links are not the first one's."""
+    lines = samples.nvlink(2, links=2, down={(1, 0)}).replace("GPU 1: %s (UUID: %s)" % (samples.H100, samples.uuid(1)), "GPU 1: NVIDIA H1")
+    told = nvidia_links.parse(lines)
+    assert list(told) == [0] and told[0]["links"] == {0: "26.562 GB/s", 1: "26.562 GB/s"}
+    errors = samples.nvlink_errors(2, links=1, counted={(1, 0, "CRC"): 9}).replace("(UUID: %s)" % samples.uuid(1), "(UUI")
+    assert nvidia_links.parse_errors(errors)[0]["errors"]["crc_errors"] == 0
+
+
+@pytest.mark.parametrize("gap", ["\n\t ", " "])
+def test_links_that_are_not_supported(gap):
+    said = "GPU 0: NVIDIA A100 80GB PCIe (UUID: %s)%sNVML: Unable to retrieve NVLink information: Not Supported\n" % (samples.uuid(0), gap)
+    text = samples.log(samples.gpu(0, name="NVIDIA A100 80GB PCIe"))
+    section = nvidia.collect(samples.machine(samples.xml(text), samples.run("nvlink", "-s", stdout=said), count=1))
+    assert is_not_applicable(section["devices"][0]["links"])
+
+
+@pytest.mark.parametrize("said", ["System is not in ready state", "Function Not Found", "Timeout"])
+def test_what_the_library_says_of_a_query_is_no_value(said):
+    for fact in (report.fact(said, "x"), report.quantity(said, "x", "C"), report.flag(said, "x")):
+        assert is_unknown(fact) and said in fact["unknown"]
