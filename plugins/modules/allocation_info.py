@@ -129,6 +129,10 @@ sections:
       type: list
       elements: str
       sample: ["/dev/nvidiactl"]
+    denied_nodes:
+      description: Device nodes that this session may not open, by permissions or the device rules of its cgroup. Only where detection is unavailable.
+      type: raw
+      sample: ["/dev/nvidia7"]
     sources:
       description: Every call that was made, in order, with its outcome and duration.
       type: list

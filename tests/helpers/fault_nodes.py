@@ -195,7 +195,7 @@ def lose(part):
     maker, product = part.manufacturer, PRODUCTS[part.manufacturer]
     fewer = getattr(product_nodes, maker)(product, len(part.addresses) - 1)
     part.commands = fewer.commands
-    part.natives, part.dev = fewer.natives, fewer.dev
+    part.natives = fewer.natives
 
 
 def narrow(lanes=8, speed=None):

@@ -414,6 +414,8 @@ def nodes():
     seven = [card(H100, 3, n) for n in range(7)]
     h03 = by_smi(hgx("gpu-h03", 3, "Seven of eight: the last GPU is on PCI, and the driver could not initialize it."), seven)
     h03.dev.remove("nvidia7")
+    opened = ["/dev/nvidia%d" % n for n in range(7)] + ["/dev/nvidiactl"]
+    h03.run("find", *opened, "-maxdepth", "0", "!", "-writable", rc=0, stdout="")
     h03.files["/proc/driver/nvidia/gpus"] = {"dir": ["0000:%02x:00.0" % bus for bus in BUSES]}
     for bus in BUSES:
         h03.files["/proc/driver/nvidia/gpus/0000:%02x:00.0/information" % bus] = "Model: \t\t NVIDIA H100 80GB HBM3\nGPU Excluded:\t No\n"

@@ -49,6 +49,8 @@ def collect(host, manufacturer, found, library_root=""):
     found = found if isinstance(found, dict) else {}
     detection = found.get("detection") if isinstance(found.get("detection"), dict) else {}
     devices = found.get("devices")
+    if maker is not None and detection.get("state") == "unavailable":
+        section["denied_nodes"] = access.denied(host, manufacturer, section["sources"])
     if maker is None:
         section["note"] = "nothing is checked ahead of an allocation for this manufacturer"
     elif not isinstance(devices, list):

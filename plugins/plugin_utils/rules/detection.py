@@ -20,6 +20,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 SITE = "site policy"
 # Drivers that keep a device from its vendor's: handed to a guest, to user space or held for nobody (Linux drivers/vfio, drivers/uio, drivers/pci), or nouveau.
@@ -150,6 +151,15 @@ def detection_agrees(view, p):
     return outcomes or not_applicable("no accelerator was read")
 
 
+def hidden(group):
+    """Device nodes of a manufacturer that the session which read the node was not allowed to open."""
+    name = "allocation.%s" % group.manufacturer
+    if group.view.missing(name):
+        return []
+    listed = group.view.section(name).maybe("list", "denied_nodes") or ()
+    return [show(path, 40) for path in listed if path.__class__ is str]
+
+
 def _agrees(group, entries, subject):
     on_bus = sorted(e.maybe("text", "address") or "?" for e in entries)
     # A package may show one function per die (Ascend A3), so addresses are compared, and counts only where addresses are missing.
@@ -162,6 +172,8 @@ def _agrees(group, entries, subject):
         unseen = ["%d of them" % (len(on_bus) - len(group.packages))] if len(on_bus) > len(group.packages) else []
     if unseen and group.gap:
         return unknown(group.gap, subject)
+    if unseen and hidden(group):
+        return unknown("this session may not open %s: what the tool does not list is hidden from it" % ", ".join(hidden(group)[:8]), subject)
     if unseen:
         summary = "PCI shows %d %s accelerators, the tool %d; not seen by the tool: %s" % (
             len(on_bus),
