@@ -290,6 +290,41 @@ def test_a_card_that_fell_off_the_bus():
     assert {rule for rule, _subject in found[1]} == {"accelerator-count", "kernel-accelerator-events"}
 
 
+def test_what_follows_from_a_card_that_fell_off_the_bus():
+    """Its slot, the links that switches had with it, a program that waits for it."""
+
+    def bus(made, part):
+        address = part.addresses[-1]
+        slot, switch = (
+            "pcieport 0000:%s:01.0: pciehp: Slot(7): Link Down" % address[5:7],
+            "nvidia-nvswitch0: SXid (PCI:0000:b0:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+        )
+        kernel(made, slot, FELL % address[:-2], switch, "INFO: task python3:4711 blocked for more than 120 seconds.")
+        made["files"]["/sys/bus/pci/devices"]["dir"].remove(address)
+
+    found = told(recorded("H100 SXM 80 GB", f.lose, bus), accelerator_expected_count=8)
+    assert grave(found) == {("device-vanished", FAIL, "node")}
+    assert {rule for rule, _subject in found[1]} == {
+        "accelerator-count", "kernel-accelerator-events", "kernel-pcie-errors", "kernel-nvswitch-errors", "kernel-lockups",
+    }  # fmt: skip
+
+
+def test_a_card_that_vanished_takes_a_link_from_each_it_was_linked_with():
+    """AMD's cards are linked with each other; no switch is between."""
+
+    def links(document):
+        for number, one in enumerate(document["link_port_status"]):
+            one["link_status"][0 if number else 1] = "D"
+
+    def bus(made, part):
+        kernel(made, "amdgpu %s: amdgpu: GPU reset(1) failed" % part.addresses[-1])
+        made["files"]["/sys/bus/pci/devices"]["dir"].remove(part.addresses[-1])
+
+    found = told(recorded("MI300X", f.several(f.lose, f.xgmi(links)), bus), accelerator_expected_count=8)
+    assert grave(found) == {("device-vanished", FAIL, "node")}
+    assert {("links-up", "amd:%d" % number) for number in range(7)} < found[1]
+
+
 def test_a_card_that_is_lost_and_still_listed():
     found = told(recorded("H100 SXM 80 GB", f.lost, lambda made, part: kernel(made, FELL % part.addresses[1][:-2])))
     assert grave(found) == {("device-lost", FAIL, "nvidia:1")}

@@ -72,7 +72,7 @@ EXAMPLES = {
     "pcie-contained": "pcieport 0000:40:01.0: DPC: containment event, status:0x1f01 source:0x0000",
     "pcie-detail": "nvidia 0000:41:00.0:    [14] CmpltTO                (First)",
     "pcie-inaccessible": "nvidia 0000:41:00.0: Unable to change power state from D3cold to D0, device inaccessible",
-    "pcie-slot-down": "pciehp 0000:40:01.0:pcie004: pciehp: Slot(1-2): Link Down",
+    "pcie-slot-down": "pcieport 0000:40:01.0: pciehp: Slot(1-2): Link Down",
     "nic-fatal": "mlx5_core 0000:1a:00.0: poll_health:999: device's health compromised - reached miss count",
     "nic-firmware-dead": "bnxt_en 0000:1a:00.0 ens2f0np0: Firmware not responding, status: 0x8000",
     "nic-firmware-reset": "ionic 0000:1a:00.0: FW heartbeat stalled at 1846798",
@@ -131,6 +131,19 @@ def test_the_reader_keeps_and_the_catalog_knows_each_example(name):
     if entry["level"] != kernel_catalogue.QUIET or entry.get("role"):
         assert len(kept) == 1, "the reader drops it"
         assert classify(kept[0]).code == name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pciehp 0000:40:01.0:pcie004: Slot(6): Link Down",  # before Linux 5.0
+        "pciehp 0000:40:01.0:pcie004: slot(6): Link Down event",
+        "pcieport 0000:40:01.0: pciehp: Slot(6-1): Card not present",
+    ],
+)
+def test_a_slot_that_lost_its_link_in_the_words_of_each_kernel(line):
+    found = one("[ 9000.500000] " + line)
+    assert (found.code, list(found.places)) == ("pcie-slot-down", ["0000:40:01.0"])
 
 
 def test_catalogs_are_whole():

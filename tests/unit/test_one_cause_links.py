@@ -101,6 +101,29 @@ def test_what_hangs_on_a_switch(monkeypatch, effect, subject, expected):
     assert (findings[0]["caused_by"] == ["kernel-nvswitch-errors"]) is expected and findings[1]["caused_by"] == []
 
 
+@pytest.mark.parametrize(("code", "expected"), [(20034, True), (12020, False)])
+def test_a_device_that_vanished_explains_a_link_that_a_switch_lost_and_no_other_error(sections, code, expected):
+    gone = "0000:fa:00"
+    roots, follow = judged(say(sections, SXID % (code, "Fatal"), "NVRM: Xid (PCI:%s): 79, GPU has fallen off the bus." % gone))
+    assert (follow.get("kernel-nvswitch-errors") == ["device-vanished"]) is expected
+    assert ("kernel-nvswitch-errors" in roots) is not expected and "device-vanished" in roots
+
+
+@pytest.mark.parametrize(
+    ("links", "fabric", "expected"),
+    [
+        ({"up": 17, "down": [3]}, {"not_applicable": "no fabric"}, True),
+        ({"up": 17, "down": [3]}, {"state": "completed"}, False),  # switches are between
+        ({"up": 0, "down": list(range(18))}, {"not_applicable": "no fabric"}, False),  # more than one device can take away
+    ],
+)
+def test_a_device_that_vanished_explains_links_of_those_that_were_linked_with_it(sections, links, fabric, expected):
+    card(sections, links=links, fabric=fabric)
+    roots, follow = judged(say(sections, "NVRM: Xid (PCI:0000:fa:00): 79, GPU has fallen off the bus."))
+    assert ("device-vanished" in follow.get("links-up", ())) is expected
+    assert ("links-up" in roots) is not expected
+
+
 # -- measurements ------------------------------------------------------------------------------------------------------
 
 CHAINS = [

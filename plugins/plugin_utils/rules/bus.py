@@ -26,6 +26,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 _DEVICES = ("accelerators",)
 _NAMELESS = "the firmware names no NUMA node"
 _JOINED = ("completed", "complete")  # states of a fabric
+_OF_LINKS = ("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off", "nvswitches", "kernel-nvswitch-errors")
 _GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s of PCI Express generations 1 to 6
 
 
@@ -156,7 +157,7 @@ def _slow(best, expected, subject):
     scope="device",
     remedy="Reset all devices of the node together; when a link stays down, check baseboard, bridge or cable.",
     parameters={"product_has_links": Parameter("bool", None, "", "the product catalogue of this collection: plugins/plugin_utils/data/products.yml")},
-    follows=("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off", "nvswitches", "kernel-nvswitch-errors"),
+    follows=(*_OF_LINKS, "device-vanished"),
 )
 def links_up(device, p):
     try:
@@ -187,7 +188,9 @@ def links_up(device, p):
         return _not_expected(device, p, "%s: all %d down" % (kind, total))
     which = " (%s)" % ", ".join(str(n) for n in down[:32] if n.__class__ is int) if down else ""
     wanted = expectation(total, "links up", "vendor document: what the device itself counts")
-    return found("%d of %d %s are down%s" % (total - up, total, kind, which), up, wanted, subject=_with_peer(device))
+    # One that vanished takes a link from each that was linked with it itself; where switches are between, from none.
+    causes = None if up > 0 and device.maybe("word", "fabric", "state") not in _JOINED else _OF_LINKS
+    return found("%d of %d %s are down%s" % (total - up, total, kind, which), up, wanted, subject=_with_peer(device), caused_by=causes)
 
 
 def _has_them(device, p):

@@ -36,6 +36,7 @@ _LOST_DATA = (("ecc-uncorrected", "ecc", "uncorrected_volatile"),)
 _LINKS = (("links-up", "links", "down"),)
 _LINK_XIDS = ("74", *map(str, range(144, 151)))
 _GONE = ("device-lost", "device-vanished")
+_LINK_DOWN_SXIDS = ("20034",)  # what a switch says of a link whose other end is gone, too
 _DRIVERS = ("nvidia", "nvrm", "amdgpu", "davinci", "cambricon", "hycu", "iluvatar", "metax", "mthreads", "mtgpu")
 _PARAMETERS = {
     "max_age_hours": Parameter("int", None, "hours", "the whole boot is judged unless the site says so"),
@@ -159,11 +160,12 @@ def _subject(place, devices, event):
 def _causes(event, place, device, view):
     """Of the rules that a finding of this event may follow from, those that find the same: two readings of one fault."""
     if event.kind == "sxid":
-        return None
+        return _GONE if event.code in _LINK_DOWN_SXIDS else ()
     if event.domain == "accelerator":
         return _of_accelerator(event, place, device)
     if event.domain == "lockup":
-        return _GONE if any(word in event.sample.lower() for word in _DRIVERS) else ()
+        # The line about a hung task names no driver; its trace would.
+        return _GONE if event.code == "hung-task" or any(word in event.sample.lower() for word in _DRIVERS) else ()
     if not place:
         return ()  # of no device in particular: no other finding is known to be about the same
     if event.domain == "storage":
@@ -338,6 +340,7 @@ def kernel_accelerator_events(view, p):
     title="No error of an NVSwitch in the kernel log",
     remedy="Do what NVIDIA asks for this SXid; after a fatal one reset all devices and switches of the node together.",
     parameters=_PARAMETERS,
+    follows=_GONE,
     **_COMMON,
 )
 def kernel_nvswitch_errors(view, p):
