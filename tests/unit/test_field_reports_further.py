@@ -397,3 +397,50 @@ def test_judging_the_same_files_again_says_the_same():
     sections = product_nodes.read(node(H100, None, f.xml(remapped_row_pending="Yes")))
     first, again = (demo.Judged("node", sections, {}) for _twice in range(2))
     assert first.told() == again.told() and first.verdict == again.verdict == "rejected"
+
+
+# What a preflight that was read line by line does wrong
+
+
+def test_a_card_of_another_generation_makes_a_mixed_node():
+    """Infera W11: the last card stood for the node, so one of another generation was never seen."""
+
+    other = f.table("static", asic={"market_name": "AMD Instinct MI300A", "device_id": "0x74a0", "target_graphics_version": "gfx942"})
+    assert ("mixed-models", "fail", "amd") in roots(node("MI300X", None, other))
+
+
+def test_firmware_of_one_card_is_seen_whichever_way_it_differs():
+    """Infera W39: the lowest version of all cards was shown, which hides one that is newer."""
+
+    def newer(part):
+        f.tell(part, "firmware --json", lambda text: text.replace('"fw_version": "184"', '"fw_version": "190"', 1), "amd-smi")
+
+    assert roots(node("MI300X", None, newer)) == {("firmware-mixed", "warn", "amd:0")}
+
+
+@pytest.mark.parametrize("kind", ["tcp", "rdma", "fc"])
+def test_a_drive_over_a_fabric_is_no_local_drive(kind):
+    """Infera W32: its name begins with nvme as well."""
+    changes = {"/sys/class/nvme/nvme0/transport": kind + "\n"}
+    recorded = host_samples.on(node("H100 PCIe"), changes)
+    sections = dict(product_nodes.read(recorded))
+    told = demo.Judged("node", sections, {})
+    assert {one["level"] for one in told.findings if one["rule"] == "kv-cache-path"} == {"fail"}
+
+
+def test_every_node_of_a_kind_alike_and_low_is_found_without_a_neighbor():
+    """Infera W16: a power cap on all cards of all nodes is seen by no comparison."""
+    part = product_nodes.nvidia(H100, 8, cap="450.00 W")
+    found = roots(product_nodes.recording(H100, part))
+    assert found == {("power-limit", "warn", "nvidia:%d" % n) for n in range(8)}
+
+
+def test_a_slow_driver_is_no_node_without_cards():
+    """Infera W38: a tool that took longer than five seconds looked like missing cards."""
+
+    def slow(part):
+        part.commands = [{"argv": entry["argv"], "hang": True} for entry in part.commands]
+        part.driver = None
+
+    judged = judge(node("MI300X", None, slow))
+    assert judged.outcome("no-accelerator") == "passed" and judged.verdict in ("incomplete", "rejected")
