@@ -330,6 +330,12 @@ def test_a_card_that_is_lost_and_still_listed():
     assert grave(found) == {("device-lost", FAIL, "nvidia:1")}
 
 
+def test_the_allocation_of_a_lost_card_stands_under_it():
+    found = told(recorded("H100 SXM 80 GB", f.lost), accelerator_modes=["sliced", "partitioned", "visibility"])
+    assert grave(found) == {("device-lost", FAIL, "nvidia:1")}
+    assert {rule for rule, _subject in found[1]} >= {"row-sliced-runtime-loaded", "row-mig-partitioning"}
+
+
 def service(made, name, **state):
     entry = next(entry for entry in made["commands"] if entry["argv"][:2] == ["systemctl", "show"] and "nvidia-imex.service" in entry["argv"])
     blocks = entry["stdout"].split("\n\n")

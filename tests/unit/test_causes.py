@@ -54,7 +54,7 @@ class View:
 BELOW = {
     "0000:17:01.0": frozenset({"nvidia:5", "mlx5_2"}), "0000:19:00.0": frozenset({"nvidia:5"}), "0000:1a:00.0": frozenset({"nvidia:5"}),
     "0000:1a:00": frozenset({"nvidia:5"}), "nvidia:5": frozenset({"nvidia:5"}), "0000:1b:00.0": frozenset({"mlx5_2"}),
-    "0000:1b:00": frozenset({"mlx5_2"}), "mlx5_2": frozenset({"mlx5_2"}),
+    "0000:1b:00": frozenset({"mlx5_2"}), "mlx5_2": frozenset({"mlx5_2"}), "GPU-0b5e": frozenset({"nvidia:5"}),
 }  # fmt: skip
 
 
@@ -88,6 +88,10 @@ PORT, CARD, SECOND, NIC = "0000:17:01.0", "0000:1a:00.0", "0000:1a:00.1", "0000:
         (finding("accelerator-count", "n1", "node"), finding("detection-agrees", "amd", "manufacturer"), True),
         (finding("accelerator-count", "nvidia", "manufacturer"), finding("detection-agrees", "amd", "manufacturer"), False),
         (finding("row-container-device", "nvidia:5", "row"), finding("device-lost", "nvidia:5"), True),
+        (finding("row-container-device", "GPU-0b5e", "row"), finding("device-lost", "nvidia:5"), True),
+        (finding("row-container-device", "GPU-0b5e", "row"), finding("device-lost", "nvidia:4"), False),
+        (finding("row-container-device", "GPU-0b5e", "row"), finding("runtime-handler", "nvidia", "manufacturer"), True),
+        (finding("row-container-device", "GPU-0b5e", "row"), finding("runtime-handler", "amd", "manufacturer"), False),
         # a failure is not explained away by a warning, and what was found on another node explains nothing here
         (finding("throttle-hardware", "nvidia:5"), finding("temperature-margin", "nvidia:5", level="warn"), False),
         (finding("links-up", "nvidia:5"), finding("device-lost", "nvidia:5", node="n2"), False),

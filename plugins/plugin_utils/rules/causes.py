@@ -70,9 +70,8 @@ def _same(one, other, below):
         return False
     for whole, part in ((one, other), (other, one)):
         if whole["kind"] in WHOLE:
-            # Of a node with cards of two makers, a device is of one of them.
-            maker = part["id"].partition(":")[0] if part["kind"] in _OF_MAKERS else part["id"] if part["kind"] == "manufacturer" else None
-            return whole["kind"] != "manufacturer" or maker in (None, whole["id"])
+            makers = _makers(part, below)
+            return whole["kind"] != "manufacturer" or makers is None or whole["id"] in makers
     if one["id"] == other["id"]:
         return True
     for switch, part in ((one, other), (other, one)):
@@ -80,6 +79,13 @@ def _same(one, other, below):
             return part["kind"] in _OF_MAKERS and part["id"].startswith("nvidia:")
     ones, others = below.get(one["id"]) or below.get(_slot(one)), below.get(other["id"]) or below.get(_slot(other))
     return bool(ones and others and not ones.isdisjoint(others))
+
+
+def _makers(part, below):
+    """Of a node with cards of two makers, a device is of one of them; None of anything else, which is about both."""
+    if part["kind"] in _OF_MAKERS:
+        return {ident.partition(":")[0] for ident in below.get(part["id"], (part["id"],))}
+    return (part["id"],) if part["kind"] == "manufacturer" else None
 
 
 def _slot(subject):
@@ -95,12 +101,13 @@ def below_of(view):
     except NoAnswer:
         below = {}
     for device in view.packages:
-        address = device.maybe("text", "identity", "pci", "value")
-        if address is None:
-            continue
-        places = [address, address.rpartition(".")[0]]
-        with suppress(NoAnswer):
-            places.append(view.pci_entry(address).text("upstream", "address"))
+        address, uuid = (device.maybe("text", "identity", key, "value") for key in ("pci", "uuid"))
+        # A row names a device by its UUID.
+        places = [uuid] if uuid else []
+        if address is not None:
+            places += [address, address.rpartition(".")[0]]
+            with suppress(NoAnswer):
+                places.append(view.pci_entry(address).text("upstream", "address"))
         for place in (device.id, *places):
             below[place] = below.get(place, frozenset()) | {device.id}
     for group in view.groups:
