@@ -21,6 +21,8 @@ EXAMPLES = {
     "nvidia-probe-failed": "NVRM: The NVIDIA probe routine failed for 1 device(s).",
     "nvidia-none-initialized": "NVRM: None of the NVIDIA devices were initialized.",
     "nvidia-version-mismatch": "NVRM: API mismatch: the client has the version 570.1, but this kernel module has the version 550.2.",
+    "nvidia-memory-fatal": "NVRM: nvGpuOpsReportFatalError: uvm encountered global fatal error 0x60, requiring os reboot to recover.",
+    "nvidia-watchdog": "NVRM: krcWatchdog_IMPL: RC watchdog: GPU is probably locked!  Notify Timeout Seconds: 7",
     "nvidia-gsp": "NVRM: GPU2 _kgspRpcRecvPoll: GSP RM heartbeat timed out",
     "nvidia-peermem": "nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping",
     "nccl-crash": "python3[99]: segfault at 0 ip 00007f01 sp 00007f02 error 4 in libnccl.so.2[7f00+d0]",

@@ -1,7 +1,9 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A line of a kernel log in any layout: dmesg (raw, -r, -T, -x, iso), /dev/kmsg records, journal short formats and JSON, syslog, or bare text."""
+"""A line of a kernel log in any layout: dmesg (raw, -r, -T, -x, -e, iso), /dev/kmsg records, journal short formats and JSON, syslog, logs of containers and
+of talosctl, or bare text.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,17 @@ _RAW_PRIORITY = re.compile(r"<(\d{1,4})>")
 _DECODED = re.compile(r"(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local\d) *:(\w+) *: ")
 _SECONDS = re.compile(r"\[? *(\d{1,10}\.\d{1,9})(?: <[ \d.+-]{0,30}>)?\] ?")
 _CALLER = re.compile(r"\[ *[TC]\d{1,8}\] ?")
-_BRACKET_WALL = re.compile(r"\[((?:\w{3} +(?:%s) +\d+ [\d:]{8} \d{4})|(?:\d{4}-\d\d-\d\d[ T][\d:]{8}(?:[.,]\d{1,9})?))\] ?" % MONTHS)
+# dmesg -T, in any language; dmesg -e: the time once a minute, else what passed since the line before.
+_BRACKET_WALL = re.compile(r"\[([^\W_]{1,9}\.? +[^\W_]{1,9}\.? +\d{1,2} [\d:]{8}(?: \d{4})?|\d{4}-\d\d-\d\d[ T][\d:]{8}(?:[.,]\d{1,9})?)\] ?")
+_RELATIVE = re.compile(r"\[(?:[^\W\d_]{2,9}\.? ?\d{1,2} \d\d:\d\d| *[+<>] *\d{1,10}\.\d{1,9}>?)\] ?")
+# talosctl dmesg: node: kern: warning: [2026-04-22T21:25:20.458998481Z]: text
+_TALOS = re.compile(r"(?:[\w.:-]{1,255}: )?kern: +(\w+): \[(?=\d{4}-)([^\]\s]{20,40})\]: ?")
+_RFC5424 = re.compile(r"1 (?=\d{4}-\d\d-\d\dT)")
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?= )")
-_SYSLOG = re.compile(r"(?:%s) +\d{1,2} \d\d:\d\d:\d\d(?= )" % MONTHS)
+# The month in any language; without it an English one, where no tag of the kernel follows.
+_SYSLOG = re.compile(r"(?:(?:%s) +\d{1,2}|(?:\d{1,2}月|[^\W\d_]{3,10}\.?) +\d{1,2}(?= [\d:]{8} [\w.:-]{1,255} kernel:)) \d\d:\d\d:\d\d(?= )" % MONTHS)
 _UNIX = re.compile(r"(\d{9,11}\.\d{1,9})(?= )")
-_TAG = re.compile(r" *(?:[\w.:-]{1,255} )?kernel(?:\[\d+\])?: ?")
+_TAG = re.compile(r" *(?:(?:[\w.:-]{1,255} )?kernel(?:\[\d+\])?: ?|[\w.:-]{1,255} kernel [\w-]{1,20} [\w-]{1,20} - |std(?:out|err) [FP] )")
 _ELLIPSIS = re.compile(r" *\[\.\.\.\] ")
 _LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")
 
@@ -37,13 +45,17 @@ def _iso(found):
     return moment.timestamp() + float("0." + (found.group(2) or "0"))
 
 
-def _journal_json(raw):
-    """A line of journalctl -o json; None when it is not one."""
+def _json(raw):
+    """A line of journalctl -o json, or of a container's log; None when it is neither."""
     try:
         entry = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    if not isinstance(entry, dict) or "MESSAGE" not in entry:
+    if not isinstance(entry, dict):
+        return None
+    if isinstance(entry.get("log"), str) and not entry["log"].startswith("{"):
+        return parse(entry["log"])
+    if "MESSAGE" not in entry:
         return None
     line = Line()
     message = entry["MESSAGE"]
@@ -60,7 +72,7 @@ def _journal_json(raw):
 
 def parse(raw):
     if raw.startswith("{"):
-        line = _journal_json(raw[: 20 * LONGEST])
+        line = _json(raw[: 20 * LONGEST])
         if line is not None:
             return line
     raw = raw[:LONGEST].rstrip()
@@ -76,9 +88,21 @@ def parse(raw):
         line.priority, at = int(found.group(1)) & 7, found.end()
     found = _DECODED.match(raw, at)
     if found:
-        word = found.group(1)
-        line.priority, at = _LEVELS.index(word) if word in _LEVELS else None, found.end()
+        line.priority, at = _level(found.group(1)), found.end()
     elsewhere = False  # seconds behind a syslog time may be of another boot
+    found = _TALOS.match(raw, at)
+    if found:
+        word, stamp = found.groups()
+        when = _ISO.match(stamp + " ")
+        line.priority, line.stamped, at = _level(word), True, found.end()
+        line.wall = _iso(when) if when else None
+        line.text = raw[at:].strip()
+        return line
+    found = _RFC5424.match(raw, at)
+    if found:
+        at = found.end()
+    elif raw.startswith("kernel: [", at):
+        at, elsewhere = at + 8, True
     for _unused in range(4):
         found = _SECONDS.match(raw, at)
         if found:
@@ -87,6 +111,10 @@ def parse(raw):
         found = _CALLER.match(raw, at)
         if found:
             at = found.end()
+            continue
+        found = _RELATIVE.match(raw, at)
+        if found:
+            line.when, line.stamped, at = "a time that the lines before it tell: %s" % found.group(0).strip(), True, found.end()
             continue
         found = _BRACKET_WALL.match(raw, at)
         if found:
@@ -114,6 +142,11 @@ def parse(raw):
         at = found.end()
     line.text = raw[_past_tag(raw, at) :].strip()
     return line
+
+
+def _level(word):
+    word = word.replace("warning", "warn")
+    return _LEVELS.index(word) if word in _LEVELS else None
 
 
 def _past_tag(raw, at):

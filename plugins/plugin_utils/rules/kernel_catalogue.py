@@ -26,10 +26,12 @@ MANY = 10**12
 _NAMESPACE = re.compile(r"(?<=\d)n\d{1,4}(?:p\d{1,4})?\Z")  # of a drive: nvme2n1p3
 _BOGUS = 1048560  # 0xFFFF0: what an AMD GPU that sleeps answers to each query of its error counters
 
-_XID = re.compile(r"NVRM: Xid \((?:PCI:)?[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}\): (\d{1,6})(?!\d)")
+# On a device that is partitioned the driver names the instances: Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 94, …
+_XID = re.compile(r"NVRM: Xid \((?:PCI:)?[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}(?: GPU-C?I:\w{1,8}){0,2}\): (\d{1,6})(?!\d)")
 _SXID = re.compile(r"nvidia-nvswitch\d+: SXid \(PCI:[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}\): (\d{1,6}), (Fatal|Non-fatal)\b")
 _PPU = re.compile(r".{0,40}\balixpu\b.{0,200}?\bxid\b ?(?:\([^)]{0,40}\))? ?[:=]? ?(\d{1,6})(?!\d)", re.IGNORECASE)
 _NUMBERED = (("xid", _XID), ("sxid", _SXID), ("ppu", _PPU))
+_TOLD_BY = {"nvidia-memory-fatal": "154", "nvidia-watchdog": "8"}  # messages of NVIDIA's driver that name no device, and the Xid that says the same
 _RECOVERY = re.compile(r"GPU recovery action changed from 0x[0-9a-f]+ \([^)]*\) to (0x[0-9a-f]+) \(([^)]*)\)")
 # Drivers without a published list: their complaints are shown, never judged.
 _UNLISTED = re.compile(
@@ -318,6 +320,8 @@ def _together(event, roles, classified):
         return event._replace(severity="warn", summary=event.summary + "; a reset succeeded") if done else event
     if event.role == "init" and not event.places and any(e.role == "init" and e.places for e in classified):
         return None  # the messages with an address say it of each device
+    if any(e.kind == "xid" and e.code == _TOLD_BY.get(event.code) for e in classified):
+        return None  # the code says it of the device
     if event.role == "oom" and roles.get("oom-manual"):
         asked = sum(e.count for e in roles["oom-manual"])
         return event._replace(count=event.count - asked) if event.count > asked else None
