@@ -12,7 +12,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, words
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, node_parts, words
 from ansible_collections.fleetproof.accelerator.tests.unit import fleet_samples as samples
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
@@ -153,6 +153,25 @@ def test_a_chain_of_causes_folds_under_its_root():
     samples.find(fleet, node, "link-down", "links", 1, 2, caused_by=["detection-disagrees"])
     groups = words.grouped(samples.finish(fleet, [node]))
     assert [(group.rule, [item.rule for item in group.consequences]) for group in groups] == [("accelerator-count", ["detection-disagrees", "link-down"])]
+
+
+def test_in_the_detail_of_a_node_what_follows_stands_at_once_below_its_cause():
+    def item(name, *causes):
+        return {"rule": name, "causes": list(causes)}
+
+    told = [
+        item("lost"),
+        item("lost"),
+        item("other"),
+        item("row", "lost"),
+        item("events", "health"),
+        item("health", "lost"),
+        item("alone", "unheard"),
+        item("odd"),
+    ]
+    told += [item("egg", "hen"), item("hen", "egg")]
+    order = [one["rule"] for one in node_parts.under_causes(told)]
+    assert order == ["lost", "lost", "row", "health", "events", "other", "odd", "alone", "egg", "hen"]
 
 
 def test_hostile_text_is_visible_and_does_nothing():

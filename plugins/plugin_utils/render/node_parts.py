@@ -299,7 +299,7 @@ class Parts:
             "matrix": Markup(matrix),
             "devices": device_table(devices) if devices else "",
             "device_count": len(devices),
-            "findings": sorted((_finding(finding, name) for finding in findings), key=lambda item: bool(item["causes"])),
+            "findings": under_causes([_finding(finding, name) for finding in findings]),
             "rules": " ".join(sorted({w.words(rule) for rule in listed} | summary.needed)),
             # A rule found without a finding of its own still says so.
             "bare": Markup(
@@ -308,6 +308,24 @@ class Parts:
             "open": summary.open,
             "tail": Markup('<p class="soft">%s %s.</p>%s' % (summary.passed, self._layers_text(verdict), summary.rest)),
         }
+
+
+def under_causes(items):
+    """Findings of a node in their order, each with what follows from it at once below; what names a cause that is not there comes last."""
+    last, follow = {item["rule"]: item for item in items}, {}
+    for item in items:
+        for rule in item["causes"]:
+            follow.setdefault(rule, []).append(item)
+    order, placed = [], set()
+    waiting = [*reversed([item for item in items if item["causes"]]), *reversed([item for item in items if not item["causes"]])]
+    while waiting:
+        item = waiting.pop()
+        if id(item) not in placed:
+            placed.add(id(item))
+            order.append(item)
+            if item is last[item["rule"]]:
+                waiting += reversed(follow.get(item["rule"], ()))
+    return order
 
 
 def _finding(finding, node):
