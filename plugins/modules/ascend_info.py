@@ -46,6 +46,8 @@ notes:
     asked again, after a second one nothing is asked; near the deadline the remaining questions are reported as not asked.
   - An NPU with several dies carries the sums of its dies and the worst of their states. Its PCI address is that of its first die.
   - C(npu-smi info -t health) turns a warning without an error code into C(OK); the worse of it and the table is reported.
+    C(UNKNOWN) says that the device does not exist or was not started, so its state is V(lost).
+  - Of a chip that did not answer C(npu-smi) prints zeros, and its health as C(OK); such a line has no values and an unknown health.
   - C(hccn_tool) is called one call after the other, as it refuses a second one while it runs. A port that hung is not asked again.
   - Nothing is sent over the network of the NPUs. The ports of a 950, rank tables and the Ascend container runtime are not read by this module.
 seealso:

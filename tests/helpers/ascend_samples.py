@@ -18,8 +18,15 @@ BORDER = "+===========================+===============+=========================
 THIN = "+---------------------------+---------------+-----------------------------------------------------+"
 
 
-def table(layout, chips, processes=(), tool="25.2.0", driver="25.2.0"):
-    """chips: dicts npu, chip, second, name, health, power, temp, bus, use, ddr, hbm; processes: (npu, chip, pid) or an NPU that is idle."""
+# The zeros that npu-smi prints of a chip it could not ask.
+SILENT = {"health": "OK", "name": "", "power": "0.0", "temp": "0", "use": "0", "ddr": "0    / 0", "hbm": "0    / 0", "bus": "0000:00:00.0"}
+
+
+def table(layout, chips, processes=(), tool="25.2.0", driver="25.2.0", containers=False):
+    """chips: dicts npu, chip, second, name, health, power, temp, bus, use, ddr, hbm; processes: (npu, chip, pid) or an NPU that is idle.
+
+    containers: the fifth column of the processes that 26.0 prints.
+    """
     lines = [THIN, "| npu-smi %s                 Version: %s                        |" % (tool, driver), THIN]
     first, second, usage = HEADS[layout]
     lines.append("| %-25s | Health        | Power(W)    Temp(C)           Hugepages-Usage(page) |" % first)
@@ -44,7 +51,7 @@ def table(layout, chips, processes=(), tool="25.2.0", driver="25.2.0"):
             if isinstance(entry, tuple):
                 npu, chip, pid = entry
                 where = str(npu) if layout == "950" else "%-7s %s" % (npu, chip)
-                lines.append("| %-26s| %-13s | %-24s | %-24s |" % (where, pid, "python3", 2048))
+                lines.append("| %-26s| %-13s | %-24s | %-24s |%s" % (where, pid, "python3", 2048, " NA |" if containers else ""))
             else:
                 lines.append("| No running processes found in NPU %-7d                                                       |" % entry)
             lines.append(BORDER)

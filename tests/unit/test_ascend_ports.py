@@ -196,6 +196,15 @@ def test_hccs_that_is_not_told(text, expected):
     assert device["links"]["up"] == 1
 
 
+def test_hccs_is_asked_where_the_topology_is_not_told():
+    commands = {"info -t hccs -i %d -c 0" % n: samples.hccs(health=word) for n, word in enumerate(("OK", "NOK"))}
+    section = read(commands=dict(commands, **{"info -t topo": "Failed to query topo.\n"}))
+    assert [device["extra"]["hccs"]["health"] for device in section["devices"]] == ["OK", "NOK"]
+    assert all(is_unknown(device["links"]) for device in section["devices"])
+    refused = read(commands=dict(commands, **{"info -t topo": "This device does not support querying topo.\n"}))
+    assert all("hccs" not in device["extra"] for device in refused["devices"])
+
+
 def test_hccs_of_dies_is_added_up():
     chips = [{"npu": 0, "chip": c, "second": c, "name": "Ascend910"} for c in (0, 1)]
     commands = {
@@ -224,6 +233,34 @@ def test_dies_whose_parts_differ():
     package = read(info=samples.table("phy", chips), parts=said)["devices"][0]
     assert is_unknown(package["firmware"]["nve"])
     assert package["firmware"]["imp"] == "7.5.0.5.220"
+
+
+GAP = "/etc/hccn.conf: not understood"
+
+
+@pytest.mark.parametrize(
+    ("conf", "address", "mask"),
+    [
+        ("# one\r\naddress_1 = 10.44.6.31\r\nnetmask_1=255.255.254.0\r\n", "10.44.6.31", "255.255.254.0"),
+        ("address_1=10.44.6.31\naddress_1=10.44.6.32\n", "10.44.6.32", None),
+        ("IPv6address_1=fd44:6::31\nIPv6netmask_1=64\nIPv6netdetect_1=fd44:6::1\n", "fd44:6::31", "64"),
+        ("IPv6address_1=fd44:6::31\nIPv6netmask_1=64\naddress_1=10.44.6.31\nnetmask_1=255.255.254.0\n", "10.44.6.31", "255.255.254.0"),
+        ("address_1=10.44.6.31\nIPv6address_1=fd44:6::31\n", "10.44.6.31", None),
+        ("address_1=\ntls_enable_1=0\n", None, None),
+        ("address_1=10.44.6.31  # of rack 4\n", GAP, None),
+        ('address_1="10.44.6.31"\n', GAP, None),
+        ("address_0=10.44.6.30\naddre", GAP, GAP),
+        ("\x00\xff\n", GAP, GAP),
+    ],
+)
+def test_what_sets_an_address_and_what_is_not_understood(conf, address, mask):
+    """A line that is not understood is never no address, and the ports are asked then."""
+    section = read({"/etc/hccn.conf": conf}, hccn=samples.ports(NPUS))
+    port = ports_of(section)[1]
+    for name, expected in (("address", address), ("netmask", mask)):
+        told = port[name]
+        assert (is_unknown(told) and why(told).startswith(GAP)) if expected == GAP else is_not_applicable(told) if expected is None else told == expected
+    assert port["link"] == "up" if address else is_not_applicable(port["link"])
 
 
 def test_any_text_is_read_without_an_error():

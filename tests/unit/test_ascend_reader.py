@@ -159,11 +159,43 @@ def test_health_words_and_the_query_that_says_ok_again():
     commands["info -t health -i 2 -c 0"] = "\tHealth Status : Critical\n\tError Code : 80E01801\n\tError Information : node type=HBM\n"
     section = samples.read(commands)
     states = [device["health"]["state"] for device in section["devices"]]
-    assert states[:4] == ["ok", "degraded", "failed", "failed"]
-    assert all(map(is_unknown, states[4:]))
+    # the vendor's manual: UNKNOWN says that the device does not exist or was not started
+    assert states[:5] == ["ok", "degraded", "failed", "failed", "lost"]
+    assert is_unknown(states[5])
     assert section["devices"][2]["extra"]["error_code"] == "80E01801"
     assert "node type=HBM" in section["devices"][2]["health"]["detail"]
     assert "npu-smi info -t health -i 0 -c 0" not in [s["source"] for s in section["sources"]]
+
+
+@pytest.mark.parametrize(("again", "state"), [("Alarm", "failed"), ("UNKNOWN", "lost"), ("OK", None)])
+def test_a_word_that_is_not_understood_does_not_hide_a_fault(again, state):
+    commands = a2_commands([0], info=samples.table("plain", [{"npu": 0, "health": "Melted"}]))
+    commands["info -t health -i 0 -c 0"] = "\tHealth Status : %s\n\tError Code : NA\n\tError Information : NA\n" % again
+    told = samples.read(commands)["devices"][0]["health"]["state"]
+    assert told == state or (state is None and is_unknown(told))
+
+
+@pytest.mark.parametrize("name", ["", "910B3"])
+def test_the_zeros_of_a_chip_that_did_not_answer_are_no_values(name):
+    """The tool fills what it could not ask with zeros, and a zero of its health reads OK."""
+    chips = [{"npu": 0}, {"npu": 1, **samples.SILENT, "name": name}, {"npu": 2}]
+    commands = a2_commands(range(3), info=samples.table("plain", chips, processes=range(3)))
+    section = samples.read(commands, samples.nodes(range(3)), samples.on_bus(addresses(range(3))))
+    good, dead, _other = section["devices"]
+    assert good["health"]["state"] == "ok"
+    told = (dead["health"]["state"], dead["temperature_c"]["core"], dead["power_w"]["draw"], dead["memory_mib"], dead["memory_used_mib"])
+    assert all(map(is_unknown, told)) and is_unknown(dead["utilization_percent"]) and is_unknown(dead["pcie"])
+    assert is_unknown(dead["identity"]["pci"]["value"])
+    assert dead["name"] == "910B3"  # as the table calls the others, where only -m names it
+    assert "npu-smi info -t health -i 1 -c 0" in [source["source"] for source in section["sources"]]
+
+
+def test_a_card_of_310_tells_its_ecc():
+    chips = [{"npu": 3, "chip": n, "second": n, "name": "310", "bus": "NA", "hbm": "577  / 7759"} for n in range(2)]
+    ecc = "".join("\tSingle-bit Error Count : 0\n\tDouble-bit Error Count : %d\n\tChip ID : %d\n" % (5 * n, n) for n in range(2))
+    section = samples.read({"info": samples.table("device", chips), "info -l": samples.listing([3]), "info -t ecc -i 3": ecc})
+    assert [device["ecc"]["uncorrected_volatile"] for device in section["devices"]] == [5, 0, 5]
+    assert is_not_applicable(section["devices"][0]["retired_pages"]["pending"])
 
 
 def test_seven_of_eight_and_gaps_in_the_device_nodes():

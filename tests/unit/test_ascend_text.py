@@ -101,6 +101,13 @@ def test_processes_are_counted_per_chip_in_both_tables():
     assert parse("950", [{"npu": 2}], processes=[(2, 0, 901), (2, 0, 902)])["processes"] == {2: {0: 2}}
 
 
+def test_the_column_of_containers_hides_no_process():
+    for layout, chips in (("plain", [{"npu": 0}, {"npu": 1}]), ("950", [{"npu": 0}, {"npu": 1}])):
+        table = parse(layout, chips, processes=[(0, 0, 611), (0, 0, 612), 1], containers=True)
+        assert table["processes"] == {0: {0: 2}, 1: {}}
+        assert (len(table["chips"]), table["problems"]) == (2, [])
+
+
 def test_no_card_is_said_and_nothing_is_not():
     assert npu_smi.parse_info("There is no NPU card on this server.\n")["none"] is True
     for text in ("", "\n\n", "|", "||||", "|  |  |  |", "+", "...", "x" * 5000, "\x00\xff|", "| ² x | OK | 1 2 3/4 |"):
@@ -134,6 +141,15 @@ def test_ecc_blocks_belong_to_their_chip(last):
     assert (ecc["uncorrected_volatile"], ecc["corrected_volatile"], raw["hbm_double_bit_error_count"]) == (3, 7, 3)
     assert is_unknown(pages["pending"])
     assert is_unknown(npu_smi.block_of(blocks, 2, False))
+
+
+def test_ecc_of_a_310_in_its_own_words():
+    """One pair of counters a chip, without the name of a memory; what this product does not count is no gap."""
+    text = "".join("\tSingle-bit Error Count : %d\n\tDouble-bit Error Count : %d\n\tChip ID : %d\n" % (7 * n, n, n) for n in range(3))
+    ecc, pages, raw = npu_smi.counters(npu_smi.block_of(npu_smi_words.parse_blocks(text), 2, False), "310")
+    assert (ecc["corrected_volatile"], ecc["uncorrected_volatile"], raw["single_bit_error_count"]) == (14, 2, 14)
+    assert all(map(is_not_applicable, (ecc["corrected_aggregate"], ecc["uncorrected_aggregate"], *pages.values())))
+    assert is_unknown(npu_smi.counters({"Single-bit Error Count": "3"}, "310")[0]["uncorrected_volatile"])
 
 
 def test_pages_that_wait_for_a_reset():
@@ -194,6 +210,21 @@ def test_links_that_do_not_exist_or_are_not_told():
     assert is_unknown(npu_smi.links_of("NPU1", cut))
     die = npu_smi.parse_topo(samples.topo(["Phy-ID0", "Phy-ID1", "Phy-ID2"], lambda mine, peer: "SIO" if "Phy-ID2" not in (mine, peer) else "HCCS_SW"))
     assert npu_smi.links_of("Phy-ID0", die) == {"kind": "hccs", "total": 2, "up": 2, "down": []}
+
+
+def test_links_of_a_950_and_the_columns_of_adapters():
+    def told(count, word):
+        labels = ["NPU%d" % n for n in range(count)]
+        lines = samples.topo(labels, lambda mine, peer: word, cpus="0-23").splitlines()
+        lines[0] = lines[0].replace("CPU Affinity", "NIC0        NIC1        CPU Affinity")
+        lines[1 : count + 1] = [line.replace("0-23", "SYS        PHB        0-23") for line in lines[1 : count + 1]]
+        lines[count + 1 : count + 1] = ["NIC0       " + "SYS        " * count + "X          NA", "NIC1       " + "PHB        " * count + "NA         X"]
+        return npu_smi.parse_topo("\n".join(lines))
+
+    assert npu_smi.links_of("NPU1", told(3, "UB")) == {"kind": "ub", "total": 2, "up": 2, "down": []}
+    assert npu_smi.links_of("NPU0", told(4, "HCCS")) == {"kind": "hccs", "total": 3, "up": 3, "down": []}
+    assert is_not_applicable(npu_smi.links_of("NPU0", told(1, "UB")))
+    assert npu_smi.parse_topo("\t   Phy-ID4    NIC0\nPhy-ID4    X          SYS\nNIC0       SYS        X\n") == (["Phy-ID4"], {"Phy-ID4": {}})
 
 
 def test_trouble_names_the_code_and_the_refusal():

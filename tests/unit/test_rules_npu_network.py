@@ -138,6 +138,12 @@ def test_gateways(first, second, expected):
     assert ask("npu-port-gateway", node([[port(0, **first)], [port(1, **second)]])) == expected
 
 
+@pytest.mark.parametrize(("gateway", "expected"), [("fd44:6::1", ["passed"]), ("fe80::1", ["passed"]), ("fd44:7::1", ["warn", "warn"])])
+def test_gateways_of_ipv6(gateway, expected):
+    ports = [[port(n, address="fd44:6::%d" % (31 + n), netmask="64", gateway=gateway)] for n in (0, 1)]
+    assert ask("npu-port-gateway", node(ports)) == expected
+
+
 @pytest.mark.parametrize(
     ("switches", "expected"),
     [
@@ -178,6 +184,9 @@ def test_a_transceiver_that_tells_little():
         (dict(HCCS, health="NOK", first_error_lane="3"), "fail"),
         (dict(HCCS, links=6, lanes=["1111"] * 6 + ["0000"]), "fail"),
         (dict(HCCS, lanes=["1111"] * 6 + ["1100"]), "fail"),
+        (dict(HCCS, lanes=["1111"] * 6 + ["0000"]), "fail"),  # a link with its mode and without a lane
+        (dict(HCCS, links=5, lanes=UNREAD), "fail"),
+        (dict(HCCS, lanes=UNREAD), "unknown"),
         (unknown("npu-smi info -t hccs: timeout"), "unknown"),
         (None, "not_applicable"),
     ],
@@ -185,6 +194,30 @@ def test_a_transceiver_that_tells_little():
 def test_hccs(second, expected):
     sections = node([None, None], extra={0: {"hccs": HCCS}, 1: {"hccs": second} if second else {}})
     assert ask("hccs-health", sections) == ["passed", expected]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (HCCS, dict(HCCS, health="NOK"), "fail"),
+        (UNREAD, dict(HCCS, health="NOK"), "fail"),
+        (NONE, dict(HCCS, health="NOK"), "fail"),
+        (UNREAD, HCCS, "unknown"),
+        (NONE, UNREAD, "unknown"),
+        (NONE, HCCS, "passed"),
+        (NONE, NONE, "not_applicable"),
+    ],
+)
+def test_no_die_hides_what_another_says_of_its_hccs(first, second, expected):
+    card = synthetic.device(0, "ascend", "Ascend910", extra={"family": "910C"})
+    dies = [
+        dict(synthetic.device(n, "ascend", "Ascend910"), id="ascend:0.%d" % n, kind="die", parent="ascend:0", extra={"family": "910C", "hccs": told})
+        for n, told in enumerate((first, second))
+    ]
+    entries = [synthetic.pci_entry(0, "ascend")]
+    section = synthetic.section([card, *dies], "ascend", on_bus=entries)
+    sections = {"accelerators.ascend": section, "host": synthetic.host(), "pci": synthetic.pci(entries)}
+    assert ask("hccs-health", sections) == [expected]
 
 
 def test_hccs_that_npu_smi_does_not_tell():
@@ -252,8 +285,11 @@ def test_no_fact_of_a_port_breaks_a_rule(junk):
     )
     rules = [rule for rule in RULES if "npu" in rule or "hccs" in rule]
     places = [{name: junk} for name in whole] + [{"module": dict(MODULE, **{name: junk})} for name in MODULE]
+    places += [{"module": dict(MODULE, tx_mw=[1.1, junk])}, {"module": dict(MODULE, rx_mw=[junk])}, {"counters": {"roce_rx_err_pkt_num": junk}}]
     nodes = [node([[port(0)], [dict(whole, **changes)]]) for changes in places] + [node([junk, [junk]])]
-    nodes += [node([[port(0)]] * 2, extra={1: {"hccs": changes}}) for changes in [junk, *({**HCCS, name: junk} for name in HCCS)]]
+    states = [junk, *({**HCCS, name: junk} for name in HCCS), dict(HCCS, lanes=["1111", junk])]
+    nodes += [node([[port(0)]] * 2, extra={1: {"hccs": changes}}) for changes in states]
+    nodes += [node([[port(0)]] * 2, links=junk), node([[port(0)]] * 2, extra={1: {"family": junk, "board_id": junk}})]
     for sections in nodes:
         view = NodeView("n1", synthetic.envelopes(sections), policy.parse({}))
         for rule in rules:

@@ -223,8 +223,8 @@ class Reading:
                         where = ("-i", str(npu)) + (("-c", str(chip["chip"])) if per_chip and not chip["wide"] else ())  # 950: -c is rejected
                         self.asked[store][(npu, chip["chip"]) if per_chip else npu] = self.smi.blocks(wanted, "info", "-t", query, *where, card=npu)
 
-        each("health", "Health", "health", lambda chip: chip["health"].lower() != "ok")
-        each("ecc", " Bit ", "ecc", bool, per_chip=False)
+        each("health", "Health", "health", lambda chip: chip["health"].lower() != "ok" or npu_smi.silent(chip))
+        each("ecc", "Error Count", "ecc", bool, per_chip=False)
         each("board", "Board ID", "board", bool, per_chip=False)
         each("enable", "ECC-Enable", "ecc-enable", bool, per_chip=False)
         each("chip", "Die ID", "board", lambda chip: not chip["wide"])
@@ -285,7 +285,10 @@ class Reading:
 
     def _health(self, chip):
         blocks = self.asked["health"].get((chip["npu"], chip["chip"]))
-        return npu_smi.health_of(chip["health"][:40], npu_smi.block_of(blocks, chip["chip"], True) if isinstance(blocks, list) else {})
+        told = npu_smi.health_of(chip["health"][:40], npu_smi.block_of(blocks, chip["chip"], True) if isinstance(blocks, list) else {})
+        if npu_smi.silent(chip) and told[0]["state"] == "ok":
+            told[0]["state"] = unknown("npu-smi info: the OK of a chip that did not answer")
+        return told
 
     def _extra(self, chip, errors, files, name):
         npu, key, fam = chip["npu"], (chip["npu"], chip["chip"]), npu_smi.family(chip)
@@ -317,9 +320,12 @@ class Reading:
         """One chip: the package itself when it is the only one of its NPU, else a die."""
         npu, key = chip["npu"], (chip["npu"], chip["chip"])
         name = fact(chip["name"], "npu-smi info: Name")
-        if not is_known(name) and self._mapped(chip, "name"):
-            name = fact(self._mapped(chip, "name"), "npu-smi info -m: Chip Name")
+        mapped = self._mapped(chip, "name")
+        if not is_known(name) and mapped:  # -m writes Ascend before it
+            short = mapped.split()[-1]
+            name = fact(short if any(other["name"] == short for other in self.table["chips"]) else mapped, "npu-smi info -m: Chip Name")
         health, errors = self._health(chip)
+        dead = unknown("npu-smi info: zeros of a chip that did not answer") if npu_smi.silent(chip) else None
         extra = self._extra(chip, errors, files, name)
         used, total = chip["pairs"][-1] if chip["pairs"] else (None, None)
         blocks = self.asked["ecc"].get(npu)
@@ -327,7 +333,7 @@ class Reading:
         if not why(ecc):
             ecc, pages, extra["ecc_counters"] = npu_smi.counters(ecc, extra["family"])
             ecc["mode"] = npu_smi.ecc_mode(self.asked["enable"].get(npu))
-        address = chip["bus"] if npu_smi.BUS.match(chip["bus"]) else unknown("npu-smi info: Bus-Id %r" % chip["bus"][:40])
+        address = dead or (chip["bus"] if npu_smi.BUS.match(chip["bus"]) else unknown("npu-smi info: Bus-Id %r" % chip["bus"][:40]))
         entry = self.on_bus.get(build.normalize_pci(address)) if is_known(address) else None
         off_bus = unknown("not found on PCI: %s" % (why(address) or address))
         firmware = {"npu": self._said("board", npu, "Firmware Version")}
@@ -338,7 +344,7 @@ class Reading:
         ids = [self._said(store, where, word) for store, where in (("chip", key), ("board", npu)) for word in ("VDie ID", "DDie ID", "Die ID")]
         uuid = next((one for one in ids if is_known(one)), ids[3 if chip["wide"] else 0])
         slot, none = self._mapped(chip, "slot_id"), not_applicable("npu-smi tells none")
-        heat = quantity(chip["temperature"], "npu-smi info: Temp(C)", -60, 200)
+        heat = dead or quantity(chip["temperature"], "npu-smi info: Temp(C)", -60, 200)
         counts = self.table["processes"].get(npu)
         number = self.number(chip)
         if number not in self.nodes:
@@ -357,12 +363,12 @@ class Reading:
             ),
             numa_node=entry.get("numa_node") if entry else off_bus,
             memory_mib=quantity(total, "npu-smi info: memory total", low=1),
-            memory_used_mib=quantity(used, "npu-smi info: memory used"),
+            memory_used_mib=dead or quantity(used, "npu-smi info: memory used"),
             firmware=firmware,
             health=health,
             temperature_c=dict(dict.fromkeys(("limit_core", "limit_memory", "margin_core"), none), core=heat),
-            power_w={"draw": quantity(chip["power"], "npu-smi info: Power(W)"), "limit": none, "limit_default": none},
-            utilization_percent=quantity(chip["use"], "npu-smi info: use", 0, 100),
+            power_w={"draw": dead or quantity(chip["power"], "npu-smi info: Power(W)"), "limit": none, "limit_default": none},
+            utilization_percent=dead or quantity(chip["use"], "npu-smi info: use", 0, 100),
             persistence=not_applicable("none"),
             ecc=ecc,
             row_remap=not_applicable("Ascend isolates pages"),

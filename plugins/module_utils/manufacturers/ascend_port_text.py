@@ -10,20 +10,26 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, number, unknown, whole
 
 _KEYS = {"address": "address", "netmask": "netmask", "gateway": "gateway", "netdetect": "detect_address"}
-_LINE = re.compile(r"(address|netmask|gateway|netdetect)_([0-9]{1,4})\s*=\s*(\S{1,60})\s*\Z")
+_LINE = re.compile(r"(IPv6)?(address|netmask|gateway|netdetect)_([0-9]{1,4})\s*=\s*(.*)\Z")  # IPv6address_0: ascend-deployer
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]{1,60}\Z")
 _V4 = r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}"
 _COMPONENT = re.compile(r'\{"device_id":([0-9]{1,4}),\s*"component":"?([A-Za-z0-9_]{1,30})"?,\s*"version":"?([^"},\s]{1,60})"?\s*\}')
 _MOST = 256  # lines of routes or counters
 
 
 def configured(text):
-    """{physical number: {address, netmask, gateway, detect_address}}"""
-    found = {}
-    for line in text.splitlines():
-        match = _LINE.match(line.strip())
-        if match:
-            found.setdefault(int(match.group(2)), {})[_KEYS[match.group(1)]] = match.group(3)
-    return found
+    """{physical number: {address, netmask, gateway, detect_address}}, and the first line that sets nothing. Of two addresses the one of IPv4 counts."""
+    found, strange = {}, None
+    for line in filter(None, map(str.strip, text.splitlines())):
+        match = _LINE.match(line)
+        if match and match.group(4):
+            six, key, number_, value = match.groups()
+            told = value if _ADDRESS.match(value) else unknown("/etc/hccn.conf: not understood: %r" % line[:80])
+            port = found.setdefault(int(number_), {})
+            port[_KEYS[key]] = port.get(_KEYS[key], told) if six else told
+        elif "=" not in line and not line.startswith(("#", ";")):
+            strange = strange or line[:80]
+    return found, strange
 
 
 def refused(name, said, rc):

@@ -14,7 +14,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.ascend_port_text import QUERIES, STATE, components, configured, refused
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import npu_smi
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, why
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, is_not_applicable, not_applicable, unknown, why
 
 CONFIGURATION = "/etc/hccn.conf"
 PORT_SECONDS, PARTS_SECONDS, RESERVE_SECONDS = 5, 15, 4
@@ -48,9 +48,9 @@ def _numbers(block, key):
 
 def _hccs(reading, chips, devices):
     for (npu, chip), device in chips.items():
-        links = device["links"]
-        if device["extra"].get("family") not in WITH_HCCS or "kind" not in links:
+        if device["extra"].get("family") not in WITH_HCCS or is_not_applicable(device["links"]):
             continue
+        links = device["links"] if "kind" in device["links"] else {}  # what the topology did not tell stays unknown
         blocks = reading.smi.blocks("hccs", "info", "-t", "hccs", "-i", str(npu), "-c", str(chip), card=npu)
         if not isinstance(blocks, list):
             links["speed_gb_s"] = links["errors"] = device["extra"]["hccs"] = blocks
@@ -124,7 +124,8 @@ class Hccn:
 def _ports(reading, chips, devices, ports):
     answer = reading.host.read_text(CONFIGURATION)
     reading.smi.sources.append(build.source(answer))
-    held, gap = configured(answer.value) if answer.ok else {}, not_applicable("%s sets none" % CONFIGURATION)
+    held, strange = configured(answer.value) if answer.ok else ({}, None)
+    gap = unknown("%s: not understood: %r" % (CONFIGURATION, strange)) if strange else not_applicable("%s sets none" % CONFIGURATION)
     if not answer.ok:
         gap = not_applicable("%s is not there" % CONFIGURATION) if answer.status == answers.ABSENT else unknown(answer.reason)
     wanted = ports == "full" or "unknown" in gap or any("address" in one for one in held.values())

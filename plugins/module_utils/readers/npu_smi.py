@@ -14,10 +14,11 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.npu
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown
 
-FAST = ("HCCS", "HCCS_SW", "SIO")
+FAST = ("HCCS", "HCCS_SW", "SIO", "UB")
 SLOW = ("SYS", "PHB", "PIX", "PXB")  # legend of -t topo
-HEALTH = {"ok": "ok", "warning": "degraded", "alarm": "failed", "critical": "failed"}
-WORST = ("ok", "degraded", "failed")
+# the manual of npu-smi: UNKNOWN says that the device does not exist or was not started
+HEALTH = {"ok": "ok", "warning": "degraded", "alarm": "failed", "critical": "failed", "unknown": "lost"}
+WORST = ("ok", "degraded", "failed", "lost")
 # MiB per chip. FaultDiag of mind-cluster calls less than nominal HBM abnormal. The 950 is sold in several sizes.
 NOMINAL = {"910": 32768, "910C": 65536, "910B1": 65536, "910B2": 65536, "910B2C": 65536, "910B3": 65536, "910B4": 32768, "910B4-1": 65536}
 NOMINAL_SOURCE = "Project-HAMi/ascend-device-plugin device list"
@@ -103,7 +104,7 @@ def _row(table, state, cells):
         table["processes"].setdefault(int(idle.group(1)), {})
     elif any(cell.startswith("Process id") for cell in cells):
         state["listing"] = False
-    elif len(cells) == 4 and numbers and ID.match(cells[1]) and ID.match(cells[3]):
+    elif len(cells) in (4, 5) and numbers and ID.match(cells[1]) and ID.match(cells[3]):  # 26.0 adds the id in a container
         state["listing"] = False
         counts = table["processes"].setdefault(int(words[0]), {})
         chip = int(words[1]) if len(words) > 1 else 0
@@ -146,6 +147,11 @@ def layout(chip):
     if chip["second"] is None:
         return "plain"
     return "device" if len(chip["pairs"]) < 2 else "phy"
+
+
+def silent(chip):
+    """A chip that did not answer: npu-smi prints the zeros of its own memory for it, also its OK is one of them (npu_info.c)."""
+    return bool(chip["pairs"]) and chip["pairs"][-1][1] == "0"
 
 
 def family(chip):
@@ -213,8 +219,8 @@ def health_of(word, block):
     """(group health, what the errors are) from the table's word and -t health: the worse, as the latter turns a warning without a code into OK."""
     state = HEALTH.get(word.lower(), unknown("npu-smi info: Health %r" % word))
     again = HEALTH.get(str(block.get("Health Status") or block.get("Health")).lower())
-    if again and is_known(state):
-        state = max(state, again, key=WORST.index)
+    if again:
+        state = max(state, again, key=WORST.index) if is_known(state) else again if again != "ok" else state
     errors = {key: block[key][:300] for key in ("Error Code", "Error Information") if is_known(fact(block.get(key), key))}
     return {"state": state, "detail": " ".join([word, *sorted(errors.values())])}, errors
 
@@ -231,11 +237,14 @@ def ecc_mode(blocks):
 
 def counters(block, fam=None):
     """ECC counters of one chip -> the groups ecc and retired_pages, and every counter by its own name. DDR and HBM are added up."""
+    block = {key.replace("-bit ", " Bit "): value for key, value in block.items()}  # 310, 310B
     read = {key: quantity(value, key) for key, value in block.items() if " Bit " in key or " Page " in key}
 
     def total(*names):
-        values = [read[key] for name in names for key in ("DDR " + name, "HBM " + name) if key in read]
+        values = [read[key] for name in names for key in ("DDR " + name, "HBM " + name, name) if key in read]
         odd = [value for value in values if not is_known(value)]
+        if not values and fam in ("310", "310B") and "Error Count" not in names[0]:
+            return not_applicable("not counted on this product")
         return odd[0] if odd else sum(values) if values else unknown("%s: not printed" % names[0])
 
     # isolated at the next reset; the second names are those of the 950's manual
@@ -267,7 +276,7 @@ def parse_topo(text):
         if words[0].startswith("Legend"):
             break
         if not labels:
-            if _LABEL.match(words[0]) and (len(words) == 1 or _LABEL.match(words[1]) or "Affinity" in words):
+            if _LABEL.match(words[0]) and (len(words) == 1 or _LABEL.match(words[1]) or words[1].startswith("NIC") or "Affinity" in words):
                 labels = [word for word in words if _LABEL.match(word)]
             continue
         cells = words[1 : len(labels) + 1]
@@ -284,14 +293,15 @@ def links_of(label, topo):
     if label not in rows:
         return unknown("npu-smi info -t topo: no row for it")
     strange = [word for row in (rows[label], *rows.values()) for word in row.values() if word not in FAST + SLOW]
+    kind = "ub" if any("UB" in row.values() for row in rows.values()) else "hccs"  # UB: 950
     if not total and not strange:
         return not_applicable("npu-smi info -t topo: no HCCS between the NPUs of this node")
     if not total or (strange[:1] and strange[0] in rows[label].values()):
         reason = unknown("npu-smi info -t topo: %s, an unknown relationship" % strange[0][:20])
-        return {"kind": "hccs", "total": total or reason, "up": reason, "down": reason}
+        return {"kind": kind, "total": total or reason, "up": reason, "down": reason}
     down = []
     if counts[label] < total:
         down = unknown("npu-smi info -t topo: which peers should be linked is not told")
         if total == len(labels) - 1:
             down = [int(_LABEL.match(peer).group(2)) for peer, word in rows[label].items() if word not in FAST]
-    return {"kind": "hccs", "total": total, "up": counts[label], "down": down}
+    return {"kind": kind, "total": total, "up": counts[label], "down": down}

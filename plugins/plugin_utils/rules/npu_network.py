@@ -30,6 +30,7 @@ _GUIDE, _FAULT_DIAG = "vendor document: hccn_tool", "vendor document: FaultDiag 
 _NOT_READY = ("init", "thread error", "detect ip set", "unknown")
 # Boards of super pods, whose ports are no transceivers (FaultDiag).
 _POD_BOARDS = ("0x30", "0x31", "0x32", "0x34")
+_LARGEST = 1e30  # beyond it is garbage
 
 
 def _required():
@@ -72,12 +73,12 @@ def _configured(port):
     return True
 
 
-def _each(device, judge):
-    """The worst of what judge(port) says of the ports of a device: found, unknown, passed, not applicable."""
+def _each(things, judge):
+    """The worst of what judge(thing) says of ports or dies: found, unknown, passed, not applicable."""
     outcomes = []
-    for port in ports_of(device):
+    for thing in things:
         try:
-            outcomes.append(judge(port))
+            outcomes.append(judge(thing))
         except NoAnswer as no:
             outcomes.append((unknown if no.outcome == "unknown" else not_applicable)(no.reason))
     order = ("found", "unknown", "passed", "not_applicable")
@@ -106,7 +107,7 @@ def npu_port_link(device, p):
         link = port.word("link")
         return PASSED if link == "up" else found("%s has no link" % _name(port), link, expectation("up", "", _GUIDE))
 
-    return _each(device, judge)
+    return _each(ports_of(device), judge)
 
 
 @rule(
@@ -131,7 +132,7 @@ def npu_port_health(device, p):
             return unknown("%s: the check of its network has not run: %s%s" % (_name(port), said, set_up))
         return found("%s: the check of its network says: %s" % (_name(port), said[:40]), said[:40], expectation("success", "", _GUIDE))
 
-    return _each(device, judge)
+    return _each(ports_of(device), judge)
 
 
 @rule(
@@ -168,7 +169,7 @@ def npu_port_address(device, p):
                 return found("%s uses the %s %s" % (_name(port), kind, used[:60]), used[:60], limit, level="warn")
         return PASSED
 
-    return _each(device, judge)
+    return _each(ports_of(device), judge)
 
 
 @rule(
@@ -231,7 +232,8 @@ def npu_port_gateway(group, p):
             mask = port.text("netmask_used" if "netmask_used" in port.data else "netmask")
             try:
                 network = ipaddress.ip_network("%s/%s" % (address_of(port), mask), strict=False)
-                inside = ipaddress.ip_address(gateway) in network
+                router = ipaddress.ip_address(gateway)
+                inside = router in network or (router.version == 6 and router.is_link_local)
             except ValueError:
                 raise NoAnswer("unknown", "%s: address, netmask or gateway not understood" % _name(port)) from None
             if not inside:
@@ -294,7 +296,7 @@ def _module_troubles(module):
         low, high = module.maybe("number", side + "_low_mw"), module.maybe("number", side + "_high_mw")
         lanes = module.data.get(side + "_mw")
         for lane, power in enumerate(lanes if lanes.__class__ is list else ()):
-            if power.__class__ in (int, float) and ((low is not None and power < low) or (high is not None and power > high)):
+            if power.__class__ in (int, float) and abs(power) < _LARGEST and ((low is not None and power < low) or (high is not None and power > high)):
                 told.append("%s power of lane %d is %g mW" % (side, lane, power))
         for flag, words in (("los", "no light"), ("lol", "no lock")):
             bits = module.maybe("number", "%s_%s" % (side, flag))
@@ -331,7 +333,7 @@ def npu_port_module(device, p):
         module.flag("present")
         return PASSED
 
-    return _each(device, judge)
+    return _each(ports_of(device), judge)
 
 
 @rule(
@@ -351,7 +353,7 @@ def npu_port_fec(device, p):
         mode = port.text("fec")
         return PASSED if mode != "none" else found("%s has no FEC mode" % _name(port), mode, expectation("a mode", "", _FAULT_DIAG))
 
-    return _each(device, judge)
+    return _each(ports_of(device), judge)
 
 
 @rule(
@@ -376,7 +378,7 @@ def npu_port_errors(device, p):
             return found("%s: %s" % (_name(port), text), sum(bad.values()), p.expected("most"))
         return PASSED
 
-    return _each(device, judge)
+    return _each(ports_of(device), judge)
 
 
 @rule(
@@ -396,19 +398,23 @@ def hccs_health(device, p):
     others = [part for other in device.siblings for part in parts_of(other)]
     usual = max([part.maybe("number", "extra", "hccs", "links") or 0 for part in [*told, *others]])
     whole = max((lanes.count("1") for part in told for lanes in part.maybe("texts", "extra", "hccs", "lanes") or ()), default=0)
-    for part in told:
+
+    def judge(part):
         state = part.text("extra", "hccs", "health")
         if state != "OK":
             lane = part.maybe("text", "extra", "hccs", "first_error_lane")
             where = ", first at link %s" % lane if lane else ""
             return found("npu-smi calls its HCCS %s%s" % (state[:20], where), state[:20], expectation("OK", "", "vendor document: npu-smi"))
-        links = part.number("extra", "hccs", "links")
-        if links < usual:
-            return found("%g of its HCCS links are in use" % links, links, expectation(usual, "links", "this node: equal devices"))
-        short = [lanes for lanes in part.texts("extra", "hccs", "lanes") if 0 < lanes.count("1") < whole]
+        links, lanes = part.number("extra", "hccs", "links"), part.maybe("texts", "extra", "hccs", "lanes")
+        lit = links if lanes is None else min(links, sum(1 for one in lanes if "1" in one))  # a mode without a lane is no link
+        if lit < usual:
+            return found("%g of its HCCS links are in use" % lit, lit, expectation(usual, "links", "this node: equal devices"))
+        short = [one for one in part.texts("extra", "hccs", "lanes") if 0 < one.count("1") < whole]
         if short:
             return found("An HCCS link runs on some of its lanes: %s" % short[0][:20], short[0][:20], expectation(whole, "lanes", "this node: other links"))
-    return PASSED
+        return PASSED
+
+    return _each(told, judge)
 
 
 @rule(
