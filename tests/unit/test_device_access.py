@@ -8,7 +8,7 @@ from __future__ import annotations
 import nvidia_samples as samples
 import pytest
 import synthetic
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import access
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import device_nodes
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import SCHEMA, ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia
 from health_nodes import UNREAD, ask
@@ -20,7 +20,7 @@ FIND = ["find", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidiactl", "-maxdepth", "
 def denied(answer, files=None):
     document = {"schema": SCHEMA, "recorded": "2026-11-29T17:00:00Z", "files": DEV if files is None else files, "commands": [{"argv": FIND, **answer}]}
     sources = []
-    return access.denied(ReplayHost(document), "nvidia", sources), len(sources)
+    return device_nodes.denied(ReplayHost(document), "nvidia", sources), len(sources)
 
 
 def test_which_nodes_may_not_be_opened():

@@ -1,16 +1,11 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Access, not hardware: what is missing where the vendor's own count is greater than what was detected, and which device nodes may not be opened.
-
-Lists: gpustack-operator's cross-check; data/manufacturers/*.yml.
-"""
+"""What is missing where the vendor's own count is greater than what was detected: access, not hardware. Lists: gpustack-operator's cross-check."""
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT, NOT_A_DIRECTORY
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as report
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
 
 # A plain path is looked for; a sentence cannot be, and always stays.
 REMEDIES = {
@@ -19,12 +14,6 @@ REMEDIES = {
     "amd": ("/dev/kfd", "/dev/dri", "the ROCm user-space libraries of /opt/rocm, which nothing injects"),
 }
 ROCM = "/opt/rocm/lib"
-NODES = {
-    "amd": ("/dev/kfd*", "/dev/dri/renderD*"), "ascend": ("/dev/davinci*",), "cambricon": ("/dev/cambricon_*",),
-    "hygon": ("/dev/*kfd",), "iluvatar": ("/dev/iluvatar*",), "metax": ("/dev/mxcd*",), "mthreads": ("/dev/mtgpu*",),
-    "nvidia": ("/dev/nvidia[0-9]*", "/dev/nvidiactl*"), "thead": ("/dev/alixpu*",),
-}  # fmt: skip
-_MOST = 256
 
 
 def counts_more(detection, devices):
@@ -49,18 +38,3 @@ def missing(host, manufacturer):
         if link.ok and there.ok and not there.value:
             told.append("%s is a link to %s, which is not here: mount %s itself" % (ROCM, link.value, ROCM))
     return told
-
-
-def denied(host, manufacturer, sources):
-    """Device nodes that this session may not open, or why that is not known. access(2) minds the device rules of the session's cgroup, also for root."""
-    paths = []
-    for pattern in NODES.get(manufacturer, ()):
-        found = host.glob(pattern)
-        if not found.ok and found.status not in (ABSENT, NOT_A_DIRECTORY):
-            return unknown(found.reason)
-        paths += (found.value or [])[:_MOST] if found.ok else []
-    if not paths:
-        return []
-    command = host.run(["find", *paths[:_MOST], "-maxdepth", "0", "!", "-writable"], timeout=5)
-    sources.append(report.source(command))
-    return [line for line in command.stdout.splitlines() if line in paths] if command.succeeded else unknown(command.reason)

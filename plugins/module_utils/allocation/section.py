@@ -50,7 +50,9 @@ def collect(host, manufacturer, found, library_root=""):
     detection = found.get("detection") if isinstance(found.get("detection"), dict) else {}
     devices = found.get("devices")
     if maker is not None and detection.get("state") == "unavailable":
-        section["denied_nodes"] = access.denied(host, manufacturer, section["sources"])
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation import device_nodes
+
+        section["denied_nodes"] = device_nodes.denied(host, manufacturer, section["sources"])
     if maker is None:
         section["note"] = "nothing is checked ahead of an allocation for this manufacturer"
     elif not isinstance(devices, list):
