@@ -58,6 +58,18 @@ def test_a_row_that_is_shifted_or_short_is_left_out():
     assert told["levels"] == [["X", "NV4"], ["NV4", "X"]]
 
 
+def test_a_row_in_which_two_words_are_joined_is_left_out():
+    """A column that is too narrow joins them, and what follows stands for another column."""
+    rows = "GPU0\t X \tNODENODE\t0-27,56-83\t0\tN/A\nGPU1\tNODE\t X \tSYS\t0-27\t0\tN/A\nNIC0\tNODE\tSYS\t X \n"
+    told, _sources = read(smi(stdout="\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n" + rows), devices={0: "a", 1: "b"})
+    assert told["levels"] == [["X", "NODE", "NODE"], ["NODE", "X", "SYS"], ["NODE", "SYS", "X"]] and told["cpus"] == {"b": "0-27"}
+
+
+def test_the_head_that_nvidia_smi_underlines_wherever_it_prints():
+    told, _sources = read(smi(stdout="\x1b[4m\tGPU0\tGPU1\tCPU Affinity\x1b[0m\nGPU0\t X \tNV4\t0-7\nGPU1\tNV4\t X \t8-15\n"), devices={0: "a", 1: "b"})
+    assert told["levels"] == [["X", "NV4"], ["NV4", "X"]]
+
+
 def test_the_older_tool_is_asked_where_the_newer_is_missing():
     table = "==== %s between two GPUs ====\n       GPU0  GPU1\nGPU0   0     %s\nGPU1   %s  0\n\n"
     text = table % ("Weight", "15", "15") + table % ("Link Type", "XGMI", "XGMI")

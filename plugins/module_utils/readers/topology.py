@@ -82,8 +82,9 @@ def _row(table, keys, words):
     cells = words[1 : 1 + len(labels)]
     if len(cells) < len(labels) or label in table["rows"]:
         return
-    if label in labels and cells[labels.index(label)] not in _SELF and "ENABLED" not in cells:
-        return  # shifted: no cell of this line can be trusted
+    shifted = label in labels and cells[labels.index(label)] not in _SELF and "ENABLED" not in cells
+    if shifted or any(re.match(r"\d+[-,]\d", cell) for cell in cells):  # a list of processors where a connection was to be
+        return  # no cell of this line can be trusted
     table["rows"][label] = {peer: word[:20] for peer, word in zip(labels, cells) if peer != label}
     for key, said in zip(keys, words[1 + len(labels) :]):
         if key == "numa" and re.match(r"\d{1,4}\Z", said):
