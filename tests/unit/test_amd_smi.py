@@ -396,3 +396,17 @@ def test_no_garbage_raises(seed):
     assert section["detection"]["state"] in ("ok", "unavailable", "not-declared")
     assert bool(section["detection"]["reason"]) == (section["detection"]["state"] != "ok")
     json.dumps(section, allow_nan=False)
+
+
+def test_a_port_of_an_unknown_word_is_no_link_less():
+    tables = amd.node()
+    tables["xgmi"]["link_port_status"][5]["link_status"][2] = "N/A"
+    links = collect(tables)["devices"][5]["links"]
+    assert is_unknown(links["total"]) and is_unknown(links["up"]) and links["down"] == []
+
+
+def test_what_stands_behind_the_end_of_a_document_is_no_json():
+    whole = json.dumps({"card0": {"GPU use (%)": "0"}, "card1": {"GPU use (%)": "0"}}, indent=4)
+    assert amd_smi.documents(whole)[1] == ""
+    values, problem = amd_smi.documents(whole.replace('    "card1": {\n', ""))
+    assert values == [] and "more after its end" in problem

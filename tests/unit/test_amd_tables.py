@@ -208,3 +208,27 @@ def test_clocks_that_the_driver_tells():
 def test_a_clock(said, of_now, highest):
     assert (amd_smi.KINDS["clock"](said, "clock"), amd_smi.KINDS["top_clock"](said, "clock")) == (of_now, highest)
     assert not is_known(amd_smi.KINDS["clock"]("N/A", "clock")) and not is_known(amd_smi.KINDS["clock"]("fast", "clock"))
+
+
+def test_a_card_without_partitions_and_a_fan_without_its_unit():
+    lines = card("0000:05:00.0", 0, mode="N/A", name="AMD Radeon RX 7900 XTX")
+    lines[1] = lines[1].replace("N/A   283", "51.76   283")
+    section = collect(view([lines]), pci=amd.on_pci(["0000:05:00.0"]))
+    (device,) = section["devices"]
+    assert (section["detection"]["state"], device["memory_used_mib"]) == ("ok", 283)
+    assert is_unknown(device["partition"]["profile"]) and is_unknown(device["partition"]["enabled"])  # a node whose files are not recorded
+
+
+def test_an_address_in_capitals_and_with_a_long_domain():
+    section = collect(view([card("00000000:C5:00.0", 0)]), pci=amd.on_pci(["0000:c5:00.0"]))
+    assert (section["detection"]["state"], section["devices"][0]["identity"]["pci"]["value"]) == ("ok", "0000:c5:00.0")
+
+
+def test_partitions_of_which_nothing_is_told_are_no_lost_rows():
+    text = "0       2     0x75a0,   24101  60.0°C      310.0W    NPS1, DPX, 0        2203Mhz  1900Mhz  0%   manual  1000.0W  0%     0%\n"
+    text += "1       3     N/A,      20102  N/A         N/A       N/A, N/A, 1         N/A      N/A      0%   n/a     N/A      0%     N/A\n"
+    nodes = "/sys/class/kfd/kfd/topology/nodes/%d/properties"
+    files = {nodes % (n + 2): "simd_count 152\ndomain 0\nlocation_id %d\n" % (n << 28 | 0x0500) for n in range(2)}
+    section = rocm(concise="Device  Node  IDs  Temp  (Junction)\n" + text + END, files=files)
+    assert [device["id"] for device in section["devices"]] == ["amd:0", "amd:0/xcp:0", "amd:0/xcp:1"]
+    assert section["devices"][0]["power_w"]["limit"] == 1000

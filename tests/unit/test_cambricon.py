@@ -207,3 +207,14 @@ def test_garbled_output_never_raises_and_never_shrinks():
         packages = [device for device in section["devices"] if device["kind"] == "package"]
         assert section["detection"]["state"] != "not-declared"
         assert section["detection"]["state"] == "unavailable" or len(packages) >= 3
+
+
+def test_a_function_that_is_no_number_is_the_card():
+    section = read({"": table([{"index": 0, "vf": "N/A"}, {"index": 1, "vf": "ERR!"}])}, pci=on_bus(ADDRESSES[:2]))
+    assert (verdict(section), [d["kind"] for d in section["devices"]]) == (("ok", 2), ["package", "package"])
+
+
+def test_not_told_whether_it_is_initialized_is_no_fault():
+    text = table([{"index": 0}], old=True)
+    assert is_unknown(read({"": text.replace("On   ", "N/A  ")}, pci=on_bus(ADDRESSES[:1]))["devices"][0]["health"])
+    assert read({"": text.replace("On   ", "Off  ")}, pci=on_bus(ADDRESSES[:1]))["devices"][0]["health"]["state"] == "failed"

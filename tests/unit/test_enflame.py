@@ -83,3 +83,43 @@ def test_the_place_where_the_vendor_puts_it():
     document["commands"] = [{"argv": ["efsmi", "-q"], "stdout": samples.ef_query([{}])}]
     section = samples.READERS["enflame"].collect(samples.ReplayHost(document))
     assert section["detection"]["state"] == "ok"
+
+
+RULE = "+" + "+".join("-" * n for n in (29, 19, 27)) + "+"
+
+
+def newer(*cards, boot="Boot FW VER"):
+    """The table of drivers 1.6 and 1.7: one frame between two cards, and behind the last. cards: (name, bus id, ECC, state, memory, serial)."""
+    lines = ["", "+2026-11-27, 10:11:12 CST" + "-" * 53 + "+", "| EFSMI: 1.7.3.2           Driver Ver: 1.7.3.1                                |", RULE]
+    lines += ["| DEV    NAME                 | %-17s | BUS-ID      ECC           |" % boot]
+    lines += ["| TEMP   Lpm   Pwr(Usage/Cap) | Mem      GCU Virt | DUsed       SN            |", "|" + "=" * 77 + "|"]
+    for position, (name, place, mode, state, memory, serial) in enumerate(cards):
+        lines.append("| %-6d %-20s | 41.1.2            | %s  %-14s|" % (position, name, place, mode))
+        lines += ["| %-27s | %-17s | 7%%          %-13s |" % (state, memory, serial), RULE]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_newer_table_has_degrees_and_a_slash_between_its_watts():
+    text = newer(
+        ("Enflame L300", "00:30:00.0", "Enable", "35\u2103    LP1      68W / 300W", "147456MiB Disable", "5B1200001"),
+        ("Enflame S60G", "00:32:00.0", "Disable", "34     LP0      N/A", "23552MiB  SRIOV", "5B1200002"),
+    )
+    section = read({"-q": {"rc": 1, "stderr": "usage: -q"}, "": text})
+    assert (section["detection"]["state"], section["detection"]["detail"]) == ("ok", "Enflame L300 x1, Enflame S60G x1")
+    first, second = section["devices"]
+    assert (first["temperature_c"]["core"], first["power_w"]["draw"], first["power_w"]["limit"], first["memory_mib"]) == (35, 68, 300, 147456)
+    assert second["temperature_c"]["core"] == 34 and is_unknown(second["power_w"]["draw"]) and is_unknown(second["power_w"]["limit"])
+    assert (second["ecc"]["mode"], second["extra"]["virtualization"], second["utilization_percent"]) == ("disabled", "sriov", 7)
+    assert (section["driver"]["tool_version"], section["driver"]["version"]) == ("1.7.3.2", "1.7.3.1")
+
+
+def test_a_temperature_with_a_blank_moves_no_other_value():
+    text = samples.ef_table([("S60", "00:30:00.0", "39 C", "97W  300W", "42976MiB", "5B13")])
+    device = read({"-q": {"rc": 1, "stderr": "usage: -q"}, "": text}, count=1)["devices"][0]
+    assert (device["temperature_c"]["core"], device["extra"]["dpm_level"]) == (39, "Sleep")
+    assert (device["power_w"]["draw"], device["power_w"]["limit"]) == (97, 300)
+
+
+def test_the_same_table_twice_is_no_count():
+    text = samples.ef_table([GCU])
+    assert read({"-q": {"rc": 1, "stderr": "usage: -q"}, "": text + text}, count=1)["detection"]["state"] == "unavailable"

@@ -187,6 +187,10 @@ def test_bytes_that_are_not_utf8_are_replaced(host, script):
     assert (said.status, said.stdout, said.stderr) == (answers.OK, "a��b", "�")
 
 
+def test_colors_are_no_part_of_what_is_said(host, script):
+    assert host.run([script("print('\\033[1;31mGPU 0\\033[0m ok')")]).stdout == "GPU 0 ok\n"
+
+
 def test_death_by_signal_is_named(host, script):
     said = host.run([script("import os; print('x', flush=True); os.kill(os.getpid(), 11)")])
     assert (said.status, said.detail, said.stdout, said.rc) == (answers.SIGNALED, "SIGSEGV", "x\n", None)

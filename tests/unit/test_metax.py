@@ -267,3 +267,21 @@ def test_garbled_outputs_never_raise_and_never_shrink_to_ok():
             assert section["detection"]["accelerators"] == 3
         assert len({device["id"] for device in section["devices"]}) == len(section["devices"])
         assert all(is_known(device["index"]) for device in section["devices"])
+
+
+def test_a_column_of_more_words_leaves_the_name_whole():
+    text = table([{"index": 0}], old=True).replace("| GPU         NAME                   |", "| GPU     NAME         Persistence-M |")
+    text = text.replace("| Temp        Pwr:Usage/Cap          |", "| Temp    Pwr:Usage/Cap         Perf |").replace(
+        "GPU-Util             |", "GPU-Util      sGPU-M |"
+    )
+    text = text.replace("MetaX C500             |", "MetaX N200 Pro     Off |").replace("61W / 350W             |", "58W / 225W          P0 |")
+    device = read({"": text.replace("3%                   |", "3%            Native |")})["devices"][0]
+    assert (device["name"], device["index"], device["persistence"], device["utilization_percent"]) == ("MetaX N200 Pro", 0, False, 3)
+    assert (device["temperature_c"]["core"], device["power_w"]["draw"], device["power_w"]["limit"]) == (41, 58, 225)
+    assert device["health"]["state"] == "ok"
+
+
+def test_the_oldest_table_tells_a_draw_alone():
+    text = table([{"index": 0, "power": "71W"}], old=True).replace("Pwr:Usage/Cap", "Power        ")
+    device = read({"": text})["devices"][0]
+    assert device["power_w"]["draw"] == 71 and is_unknown(device["power_w"]["limit"])

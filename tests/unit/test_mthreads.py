@@ -185,3 +185,9 @@ def test_garbage_never_raises_and_never_takes_a_device_away(words):
 def test_json_of_another_shape(document):
     section = samples.read("mthreads", {"-q -j": document})
     assert section["detection"]["state"] == "unavailable"
+
+
+def test_a_device_type_of_two_words():
+    text = samples.gmi_table([("MTT S3000", "16x(16x)", "20MiB(32768MiB)", "50C", "N/A")]).replace("Physical  ", "MPC Parent")
+    extra = samples.read("mthreads", {"": text})["devices"][0]["extra"]
+    assert (extra["device_type"], extra["performance_state"]) == ("MPC Parent", "P0")

@@ -22,6 +22,11 @@ def test_numbers():
     assert [number(text, "memory") for text in (" 37 C", "-1", "81559 MiB", 1.5, "9" * 30)] == [37, -1, 81559, 1.5, int("9" * 30)]
 
 
+def test_degrees():
+    assert [number(text, "heat", "C") for text in ("46.0c", "51.0\u00b0C", "34\u2103", "28 C", "7")] == [46.0, 51.0, 34, 28, 7]
+    assert is_unknown(number("46c", "power", "W"))
+
+
 def test_whole():
     assert [whole(text) for text in ("0", "007", "18446744073709551615")] == [0, 7, 2**64 - 1]
     assert [whole(text) for text in ("", "-1", "+1", "1.0", "1\n", SQUARED, "\u0663", HUGE)] == [None] * 8

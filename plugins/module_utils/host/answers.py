@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 OK = "ok"
 ABSENT = "absent"  # no such file, or no such program
 DENIED = "denied"
@@ -28,6 +30,9 @@ ERRNO_STATUS = {
     "ENOTDIR": NOT_A_DIRECTORY,
     "ELOOP": LOOP,
 }
+
+
+_COLOR = re.compile("\x1b\\[[0-9;]*m|\\A\ufeff")
 
 
 class Answer:
@@ -62,7 +67,7 @@ class Answer:
 
 
 class Command(Answer):
-    """Answer of a program. status ok = it ran and exited, with whatever rc; stdout and stderr are kept in every case.
+    """Answer of a program. status ok = it ran and exited, with whatever rc; stdout, without its colors, and stderr are kept in every case.
 
     rc: exit status, None unless it exited; seconds: wall time; stuck_pid: a process that could not be killed;
     left_out: bytes of stdout that a recording does not hold, out of its middle.
@@ -74,7 +79,7 @@ class Command(Answer):
         Answer.__init__(self, status, None, detail, " ".join(argv), status == OVERFLOW)
         self.argv = list(argv)
         self.rc = rc
-        self.stdout = stdout
+        self.stdout = _COLOR.sub("", stdout)
         self.stderr = stderr
         self.seconds = seconds
         self.stuck_pid = stuck_pid

@@ -55,7 +55,9 @@ def collect(host, pci=None):
                 _complete(row, amd_rocm.attributes(host, address))
     driven = [c["address"] for c in bus if c.get("driver") == "amdgpu"] if isinstance(bus, list) else []
     if not reading.rows and driven:
-        reading = amd_rocm.sysfs(host, driven)
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_kfd
+
+        reading = amd_kfd.sysfs(host, driven)
         readings.append(reading)
         failed = "" if missing else failed or "the AMD tools list no GPU"
     elif not reading.rows and missing and bus:

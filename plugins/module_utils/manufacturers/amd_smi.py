@@ -254,6 +254,8 @@ def documents(text):
             while start:
                 value, end = _DECODER.raw_decode(attempt, start.end())
                 values.append(value)
+                if not re.search(r"[\[{]", attempt[: start.end()]) and re.match(r"\s*[,}\]]", attempt[end : end + 200]):
+                    raise ValueError("more after its end")
                 start = _JSON_START.search(attempt, end)
             return (values, "" if values else "no JSON in it") if _flat(values) else ([], "nested too deeply")
         except (ValueError, RecursionError) as error:
@@ -465,6 +467,9 @@ def _links(values):
         if isinstance(ports, list) and "SELF" not in ports and ("U" in ports or "D" in ports):
             down = [i for i, state in enumerate(ports) if state == "D"]
             links[bdf] = {"kind": "xgmi", "total": ports.count("U") + len(down), "up": ports.count("U"), "down": down}
+            odd = [state for state in ports if state not in ("U", "D", "X")]
+            if odd:
+                links[bdf].update(dict.fromkeys(("total", "up"), unknown("xGMI port: %.20r" % odd[0])))
         elif kind == "XGMI" and isinstance(peers, list):
             measured = len([p for p in peers if is_known(clean(dig(p, "read"), "read"))])
             links.setdefault(bdf, {"kind": "xgmi", "total": measured or silent, "up": silent, "down": silent})

@@ -10,14 +10,14 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import amd_smi as smi
 
 _HEAD = re.compile(r"AMD-SMI +(\S+) +amdgpu version: *(\S+) +ROCm version: *(\S+)")
-_CARD = re.compile(r"([0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) +(\S.*)\Z")
+_CARD = re.compile(r"([0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]) +(\S.*)\Z")
 _FIRST = re.compile(r"(?:N/A|[\d.]+ %) +(N/A|[\d.]+ \S{0,2}C) +(\S+) +(?:N/A|([\d.]+|N/A)/([\d.]+|N/A) W)\Z")
-_SECOND = re.compile(r"(N/A|[\d.]+ %) +(?:N/A|[\d.]+ %) +(?:N/A|(\d+|N/A)/(\d+|N/A) MB)\Z")
+_SECOND = re.compile(r"(N/A|[\d.]+ %) +(?:N/A|[\d.]+(?: %)?) +(?:N/A|(\d+|N/A)/(\d+|N/A) MB)\Z")
 _PLACE = re.compile(r"(\d{1,5}) +\S+ +(\S+) +(\S+)\Z")
 _PROCESS = re.compile(r"(\d{1,5}) +(\d{1,10}) +(\S.*?) +(?:N/A|[\d.]+ [KMGT]?B) ")
 _LINE = re.compile(r"GPU\[(\d{1,5})\]\s*: *(\S.*?):(?:\s+(.*))?\Z")
 _CONCISE = re.compile(
-    r"(\d{1,5})\s+(\S.*?\s+)?([\d.]+|N/A)(?:\S?[cC])?\s+([\d.]+W|N/A)\s+(\S.*?\s+)?(\S+[Mm]hz|None|N/A)\s+(\S+[Mm]hz|None|N/A)\s+\S+\s+([a-z_]+)\s+(\S+)"
+    r"(\d{1,5})\s+(\S.*?\s+)?([\d.]+|N/A)(?:\S?[cC])?\s+([\d.]+W|N/A)\s+(\S.*?\s+)?(\S+[Mm]hz|None|N/A)\s+(\S+[Mm]hz|None|N/A)\s+\S+\s+([a-z_/]+)\s+(\S+)"
     r"\s+\S+\s+(\S+?)%?\s*\Z"
 )
 
@@ -53,6 +53,7 @@ def default_view(text):
                 running[int(process.group(1))] = [*running.get(int(process.group(1)), ()), process.group(3)]
             elif "No running processes" in cells[0]:
                 running = {}
+    problem = problem or ("half of a card" if half is not None else "")
     trees = [tree for tree in trees if tree]
     if not trees:
         return {}, problem
@@ -72,7 +73,7 @@ def _card(half, place, second):
     if not place or not second:
         return None
     (card, first), index = half, int(place.group(1))
-    compute, slash, memory = place.group(3).partition("/")
+    compute, slash, memory = place.group(3).replace("N/A", "").partition("/")
     heat, uncorrected, draw, cap = first.groups()
     static = {
         "gpu": index, "bus": {"bdf": card.group(1)}, "asic": {"market_name": card.group(2), "oam_id": place.group(2)},
@@ -108,7 +109,7 @@ def rocm(text):
             })  # fmt: skip
             if len(modes) > 1:
                 last.update({"memory partition": modes[0], "compute partition": modes[1]})
-            named = re.match(r"(\d{1,5})\s+(0x[0-9a-f]{4}),", ids or "")  # in brackets stand the ids of the subsystem instead
+            named = re.match(r"(\d{1,5})\s+(0x[0-9a-f]{4}|N/A),", ids or "")  # in brackets stand the ids of the subsystem instead
             if named:
                 last.update({"node id": named.group(1), "device id": named.group(2)})
         elif last is not None and re.match(r"\s{4,}\S", line):

@@ -166,7 +166,7 @@ class Table:
                 self.problems.append("row not understood: %r" % cells[0][:60])
                 return
             index, function, name, firmware = found.groups()
-            self.card = {"index": int(index), "vf": None if function == "/" else function, "name": name, "firmware": firmware}
+            self.card = {"index": int(index), "vf": function if function.isdigit() else None, "name": name, "firmware": firmware}
             self.card["key"] = (int(index), self.card["vf"])
             use = cells[2].split()
             self.card.update(use=use[0] if use else None, ecc=use[-1] if len(use) > 1 else None)
@@ -184,6 +184,8 @@ class Table:
             modes = cells[2].split()
             if "Compute-Mode" in self._head(1, 2) and len(modes) > 1:  # vMemory-Usage stands here in the old layout: virtual, not the card's
                 self.card.update(sriov=modes[0], compute=modes[-1])
+        elif _FIRST.match(cells[0]):
+            self.problems.append("two cards without a line between: %r" % cells[0][:60])
 
 
 class Reading:
@@ -360,7 +362,7 @@ def _health(said, row):
         return {"state": "degraded" if driver.lower() in GOING else "failed", "detail": words}
     if is_known(device) and is_known(driver) and "unknown" not in (device.lower(), driver.lower()):
         return {"state": "ok", "detail": words}
-    if row.get("inited", "On") != "On":
+    if row.get("inited") and is_known(fact(row["inited"], "Inited")) and row["inited"] != "On":
         return {"state": "failed", "detail": "Inited: %s" % row["inited"][:40]}
     return unknown("cnmon info: health: %s" % (words or "not printed"))
 

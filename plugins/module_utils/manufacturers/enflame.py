@@ -47,7 +47,9 @@ BANNER = "Enflame System Management Interface"
 NOTE = "Enflame has no count of its own to compare with, PCI stands beside it; no driver is asked for slicing"
 _HEAD = re.compile(r"^ *DEV ID +(\d{1,4}) *$", re.MULTILINE)
 _SPEED = re.compile(r"gen ?(\d)\Z", re.IGNORECASE)
-_VERSIONS = re.compile(r"EFSMI +V?(\S+) +Driver Ver: *(\S+)")
+_FRAME = re.compile(r"[+*|][-=+*]{3,}")
+_STATE = re.compile(r"(\S+(?: [C\u2103](?= ))?) +(\S+) +(\S+)(?:(?: +/)? +(\S+))?\Z")
+_VERSIONS = re.compile(r"EFSMI:? +V?(\S+) +Driver Ver: *(\S+)")
 
 
 def query_log(text, what):
@@ -75,13 +77,15 @@ def table_log(text, what):
     versions = _VERSIONS.search(text)
     if versions:
         log.top.update(zip(("tool_version", "driver_version"), versions.groups()))
-    ended = False
+    ended = framed = False
     for line in text.splitlines():
         line = line.strip()
+        before, framed = framed, bool(_FRAME.match(line))
         cells = [cell.strip() for cell in line.strip("|*").split("|")]
-        tokens = [cell.split() for cell in cells]
-        if re.match(r"[+*|][-*]{20,}[+*|]\Z", line):
-            ended = card is None and bool(log.cards)
+        tokens, state = [cell.split() for cell in cells], _STATE.match(cells[0])
+        if framed:
+            # one that is cut, or the second of two, which opens the next card, is no end
+            ended = card is None and bool(log.cards) and not before and re.match(r"[+*|][-=+*]{20,}[+*|]\Z", line) is not None
         elif len(cells) == 3 and cells[0].startswith("DEV ") and "BUS-ID" in line:
             log.fits = True
         elif len(cells) == 3 and cells[0].startswith("TEMP "):
@@ -90,9 +94,9 @@ def table_log(text, what):
             index, name = cells[0].split(None, 1)
             ended, card = False, {"index": index, "dev_name": name, "fw_ver": cells[1], "id": tokens[2][0], "ecc_mode/current": tokens[2][1]}
             log.cards.append(card)
-        elif log.fits and len(cells) == 3 and card is not None and len(tokens[0]) >= 3 and tokens[1] and tokens[2]:
-            card.update({"gcu_temp": tokens[0][0], "dpm_level": tokens[0][1], "gcu_usage": tokens[2][0]})
-            card.update(zip(("cur_power", "power_capa"), tokens[0][2:]))
+        elif log.fits and len(cells) == 3 and card is not None and state and tokens[1] and tokens[2]:
+            card.update(pair for pair in zip(("gcu_temp", "dpm_level", "cur_power", "power_capa"), state.groups()) if pair[1])
+            card["gcu_usage"] = tokens[2][0]
             size = re.match(r"(\d{1,9})G\Z", tokens[1][0])
             card["device_mem_info/total_size"] = "%d MiB" % (int(size.group(1)) * 1024) if size else tokens[1][0]
             card.update(zip(("gcu_virt",), tokens[1][1:]))

@@ -134,6 +134,8 @@ def table_log(text, what):
             if len(tokens) > 2 and tokens[0].isdigit() and tokens[1].isdigit():
                 listing[tokens[0]] = listing.get(tokens[0], 0) + 1
         elif log.fits and len(cells) == 3 and first and re.match(vendor_smi.ADDRESS + r"\Z", cells[1]):
+            if card is not None:
+                log.problems.append("%s: half of a card: %.80r" % (what, card["id"]))
             card = {"index": first.group(1), "product_name": first.group(2), "id": cells[1]}
             log.cards.append(card)
         elif card is not None and len(cells) == 3 and len(tokens) == 6 and tokens[4] == "/":

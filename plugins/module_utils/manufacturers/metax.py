@@ -51,6 +51,14 @@ def count(text, what):
     return unknown("%s: no count: %s" % (what, value)) if isinstance(value, float) else value
 
 
+def _cells(labels, cell):
+    """A cell by its labels: of three and more the second is the one of several words."""
+    words, more = cell.split(), len(labels) - 2
+    if more > 0 and len(words) > len(labels):
+        return zip(labels, [words[0], " ".join(words[1:-more]), *words[-more:]])
+    return zip(labels, cell.split(None, len(labels) - 1)) if labels else ()
+
+
 def parse_table(text):
     """{versions, cards: [{label: cell}], processes: {gpu: pids} or None, problems}. The header names the cells: the columns differ between versions."""
     found = {"versions": {}, "cards": [], "processes": None, "problems": []}
@@ -58,8 +66,8 @@ def parse_table(text):
         said = re.search(pattern, text)
         if said:
             found["versions"][key] = next(group for group in said.groups() if group)
-    attached = re.search(r"^Attached GPUs +: *(\S*)", text, re.MULTILINE)
-    table, processes = [*re.split(r"^\|\s*Process:", text, maxsplit=1, flags=re.MULTILINE), ""][:2]
+    attached = re.search(r"^ *Attached GPUs +: *(\S*)", text, re.MULTILINE)
+    table, processes = [*re.split(r"^ *\|\s*Process:", text, maxsplit=1, flags=re.MULTILINE), ""][:2]
     chunks, head, started = [[]], [], False
     for line in table.splitlines():
         line = line.strip()
@@ -80,7 +88,7 @@ def parse_table(text):
             card = {}
             for names, cells in zip(head, chunk[first : first + len(head)]):
                 for labels, cell in zip(names, cells):
-                    card.update(zip(labels, cell.split(None, len(labels) - 1)) if labels else ())
+                    card.update(_cells(labels, cell))
             found["cards"].append({snake(label): words.strip() for label, words in card.items()})
     if started and chunks[-1]:
         found["problems"].append("the table ends early")
@@ -284,7 +292,7 @@ class Reading:
         return dict(ecc, mode=state, corrected_aggregate=never, uncorrected_aggregate=never, sram_threshold_exceeded=never)
 
     def _power(self, row, log):
-        draw, _slash, limit = row.get("pwr_usage_cap", "").partition("/")
+        draw, _slash, limit = (row.get("pwr_usage_cap") or row.get("power", "")).partition("/")
         draws = [amount(draw or None, "Pwr:Usage", "W"), amount(log.get("board_power/total"), "board power total", "W")]
         limits = [amount(limit or None, "Pwr:Cap", "W"), amount(log.get("board_power/limit"), "board power limit", "W")]
         return {"draw": _first(draws), "limit": _first(limits), "limit_default": not_applicable("mx-smi does not tell it")}
@@ -339,7 +347,8 @@ class Reading:
             temperature_c=dict(dict.fromkeys(("memory", "limit_core", "limit_memory", "margin_core"), never), core=heat),
             power_w=self._power(row, log),
             utilization_percent=_first([amount(row.get("gpu_util"), "GPU-Util", "%", 0, 100), amount(told.get("utilization"), "utilization", "%", 0, 100)]),
-            persistence=build.flag(row.get("persist_m"), "Persist-M"), ecc=self._ecc(log, told), row_remap=not_applicable("MetaX retires pages"),
+            persistence=build.flag(row.get("persist_m", row.get("persistence_m")), "Persist-M"), ecc=self._ecc(log, told),
+            row_remap=not_applicable("MetaX retires pages"),
             retired_pages={
                 "corrected": count(log["retired_pages/single_bit_ecc"], "Single Bit ECC") if "retired_pages/single_bit_ecc" in log else never,
                 "uncorrected": count(log.get("retired_pages/double_bit_ecc"), "--count-ecc: Double Bit ECC"), "pending": never,

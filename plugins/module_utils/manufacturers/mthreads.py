@@ -91,13 +91,15 @@ def json_log(text, what):
 
 def table_log(text, what):
     """The table: a row with index, name, address, use; one with type, lanes, temperature; one with the ECC mode."""
-    log, card, listing = vendor_smi.Log(), {}, None
+    log, card, listing, body = vendor_smi.Log(), {}, None, False
     versions = _VERSIONS.search(text)
     if versions:
         log.top.update(zip(("tool_version", "driver_version"), versions.groups()))
     for line in text.splitlines():
+        line = line.strip()
         cells = [cell.strip() for cell in line.split("|")]
         first = re.match(r"(\d{1,4}) +(\S.*)\Z", cells[0])
+        body = body or (log.fits and line.startswith("+-"))
         if re.match(r"ID +Name +\|", line):
             log.fits = True
         elif line.startswith("Processes:"):
@@ -114,14 +116,14 @@ def table_log(text, what):
             log.cards.append(card)
         elif len(cells) == 3 and card and "devicetype" not in card:
             lanes = re.match(r"(\w+)\((\w+)\)\Z", cells[1])
-            kind, heat = cells[0].split(), [*cells[2].split(None, 1), "", ""][:2]
+            kind, heat = re.split(" {2,}", cells[0]), [*cells[2].split(None, 1), "", ""][:2]
             card.update(zip(("link_width/current", "link_width/max"), lanes.groups() if lanes else (cells[1], cells[1])))
-            card.update(zip(("gpu_current_temp", "mpc_capable"), heat), devicetype=kind[0] if kind else "")
+            card.update(zip(("gpu_current_temp", "mpc_capable"), heat), devicetype=kind[0])
             if len(kind) > 1:
                 card["performance_state"] = kind[1]
         elif len(cells) == 2 and card and not cells[0] and "ecc_mode" not in card:
             card["ecc_mode"] = cells[1]
-        elif log.fits and (first or (card and "|" in line)):
+        elif log.fits and (first or (body and "|" in line)):
             log.problems.append("%s: a row that is not understood: %.80r" % (what, line.strip()))
     if log.fits and (listing is None or any("ecc_mode" not in entry for entry in log.cards)):
         log.problems.append("%s: ends inside the table" % what)

@@ -72,7 +72,7 @@ def parse_log(text):
 
 def parse_table(text):
     """The table of ppu-smi: {versions, cards, processes: {ppu: pids} or None, instances: {(ppu, device): facts}, problems}."""
-    found = {"versions": {}, "cards": [], "processes": None, "instances": {}, "problems": []}
+    found = {"versions": {}, "cards": [], "processes": None, "instances": {}, "problems": [], "ended": False}
     banner = re.search(r"PPU-SMI +(\S+) +Driver Version: *(\S+) +HGGC Version: *(\S+)", text)
     if banner:
         found["versions"] = dict(zip(("tool", "driver_version", "hggc_version"), banner.groups()))
@@ -93,7 +93,10 @@ def parse_table(text):
         found["problems"].append("ppu-smi: the table ends early")
         chunks.append(("cut", []))
     pids = {}
+    found["ended"] = part == "processes"
     for part, chunk in chunks:
+        if part == "cards" and any(re.match(_ADDRESS + r"\Z", cells[1]) for cells in chunk[1:] if len(cells) > 1):
+            found["problems"].append("ppu-smi: two cards without a line between")
         if not chunk or chunk[0][0].startswith(("PPU", "MIG devices", "Processes")):
             continue
         if part == "cards":
@@ -204,6 +207,8 @@ class Reading:
             self.cards = self.table["cards"]
             if self.cards:
                 self.problems += self.table["problems"] + ([why_table] if why_table else [])
+                if not self.table["ended"] and len(self.on_bus) != len(self.cards):
+                    self.problems.append("ppu-smi: its list of processes is missing, more may be")
                 self.notes.append("%s; the table of ppu-smi was read" % reason)
                 reason = ""
             elif text and _NONE in text:

@@ -20,7 +20,8 @@ def parse(text, what):
     """Log of the cards by name, id, index, temperature, performance, draw, limit, memory/used, memory/total, utilization, and the name of the last column."""
     log, card, listing, column = vendor_smi.Log(), None, None, ""
     for line in text.splitlines():
-        line = LOGGER.sub("", line.strip(), count=1).strip() if line.startswith("[") else line.strip()
+        line = line.strip()
+        line = LOGGER.sub("", line, count=1).strip() if line.startswith("[") else line
         for name, version in _VERSION.findall(line) if not log.fits else ():
             log.top.setdefault(vendor_smi.path_name(name), version)
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -44,7 +45,7 @@ def parse(text, what):
             card.update({"memory/used": _mib(used), "memory/total": _mib(total), "utilization": use[0]})
         elif len(cells) == 3 and card is not None and not cells[0] and "draw" in card:
             card.setdefault("last", cells[2])
-        elif log.cards or first:
+        elif log.cards or first or (_POWER.match(cells[0]) and tokens[0] != "Fan"):
             log.problems.append("%s: a row that is not understood: %.80r" % (what, line))
     if any("draw" not in entry for entry in log.cards):
         log.problems.append("%s: ends inside the table" % what)

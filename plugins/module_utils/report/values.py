@@ -71,7 +71,8 @@ def number(text, what, unit=None):
         return text if -_LARGEST < text < _LARGEST else unknown("%s: no possible number: %.40s" % (what, text))
     words = str("" if text is None else text).strip()
     found = _NUMBER.match(words)
-    rest = words[found.end() :].strip() if found else words
+    rest = words[found.end() :].strip().replace("\u2103", "C").lstrip("\u00b0") if found else words
+    rest = "C" if rest == "c" else rest  # degrees: 46.0c, with the sign before it, with the sign in it
     if not found or (unit is not None and rest not in ("", unit)) or found.end() > 30:
         return unknown("%s: not a number%s: %r" % (what, " of %s" % unit if unit else "", words[:60]))
     digits = found.group()
