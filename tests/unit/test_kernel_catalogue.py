@@ -64,6 +64,7 @@ EXAMPLES = {
     "memory-failure": "Memory failure: 0x1234ab: recovery action for dirty LRU page: Recovered",
     "mce-uncorrected": "mce: Uncorrected hardware memory error in user-access at 1234ab000",
     "mce-deferred": "[Hardware Error]: Deferred error, no action required.",
+    "bert-record": "[Hardware Error]: event severity: fatal",
     "ghes-fatal": "{1}[Hardware Error]: event severity: fatal",
     "ghes-recoverable": "{1}[Hardware Error]: event severity: recoverable",
     "mce-corrected": "mce: [Hardware Error]: Machine check events logged",
@@ -76,6 +77,7 @@ EXAMPLES = {
     "pcie-inaccessible": "nvidia 0000:41:00.0: Unable to change power state from D3cold to D0, device inaccessible",
     "pcie-slot-down": "pcieport 0000:40:01.0: pciehp: Slot(1-2): Link Down",
     "nic-fatal": "mlx5_core 0000:1a:00.0: poll_health:999: device's health compromised - reached miss count",
+    "nic-command-timeout": "mlx5_core 0000:1a:00.0: wait_func:1000:(pid 7): MODIFY_QP(0x502) timeout. Will cause a leak of a command resource",
     "nic-firmware-dead": "bnxt_en 0000:1a:00.0 ens2f0np0: Firmware not responding, status: 0x8000",
     "nic-firmware-reset": "ionic 0000:1a:00.0: FW heartbeat stalled at 1846798",
     "nic-timeout": "mlx5_core 0000:1a:00.0 ens1np0: TX timeout detected",
@@ -91,11 +93,16 @@ EXAMPLES = {
     "nvme-removed": "nvme nvme3: Disabling device after reset failure: -19",
     "nvme-down": "nvme nvme3: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 4 timeout, reset controller",
     "disk-medium": "critical medium error, dev nvme3n1, sector 2048 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2",
+    "disk-refused": "critical target error, dev sdc, sector 4096 op 0x1:(WRITE) flags 0x0 phys_seg 1 prio class 2",
     "disk-error": "blk_update_request: I/O error, dev sdb, sector 2048 op 0x0:(READ)",
     "filesystem-error": "EXT4-fs error (device sda2): ext4_lookup:1785: inode #2: comm ls: deleted inode referenced",
     "filesystem-stopped": "XFS (nvme1n1): Corruption of in-memory data detected.  Shutting down filesystem",
+    "btrfs-stopped": "BTRFS info (device nvme3n1p1 state E): forced readonly",
+    "btrfs-error": "BTRFS error (device nvme3n1p1): bdev /dev/nvme3n1p1 errs: wr 0, rd 3, flush 0, corrupt 0, gen 0",
     "raid-failed": "md/raid1:md0: Disk failure on sdb1, disabling device.",
     "hard-lockup": "BUG: unable to handle kernel NULL pointer dereference at 0000000000000008".replace("unable", "Unable"),
+    "program-fault": "traps: train[990] general protection fault ip:402000 sp:7ffd00001000 error:0 in train[400000+9000]",
+    "kernel-error": "SError Interrupt on CPU31, code 0x00000000be000000 -- SError",
     "soft-lockup": "watchdog: BUG: soft lockup - CPU#12 stuck for 22s! [python:99]",
     "hung-task": "INFO: task nvidia-smi:99 blocked for more than 120 seconds.",
     "oom-manual": "kworker/1:0 invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=-1, oom_score_adj=0",
@@ -146,6 +153,54 @@ def test_the_reader_keeps_and_the_catalog_knows_each_example(name):
 def test_a_slot_that_lost_its_link_in_the_words_of_each_kernel(line):
     found = one("[ 9000.500000] " + line)
     assert (found.code, list(found.places)) == ("pcie-slot-down", ["0000:40:01.0"])
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("ionic 0000:c4:00.0 enp196s0: Link down", "nic-link-down"),
+        ("hns3 0000:bd:00.1 eno2: link down", "nic-link-down"),
+        ("mlx4_en: ens3: Link Down", "nic-link-down"),
+        ("ice 0000:c4:00.0 ens9f1: NIC Link is Down", "nic-link-down"),
+        ("mlx5_core 0000:1a:00.0: temp_warn:200:(pid 0): High temperature on sensors with bit set 0 2", "nic-hot"),
+        ("mlx5_core 0000:1a:00.0: poll_health:800:(pid 0): Fatal error 3 detected", "nic-fatal"),
+        ("mlx5_core 0000:1a:00.0: print_health_info:500:(pid 0): synd 0x1: firmware internal error", "nic-command-timeout"),
+        ("XFS (nvme3n1): log I/O error -5", "filesystem-stopped"),
+        ("BTRFS: error (device dm-2) in btrfs_commit_transaction:2200: errno=-5 IO failure", "btrfs-stopped"),
+        ("BTRFS critical (device sdc1): corrupt leaf: root=5 block=4096 slot=3", "btrfs-stopped"),
+        ("BTRFS warning (device sdc1): checksum error at logical 8192 on dev /dev/sdc1", "btrfs-error"),
+        ("Internal error: synchronous external abort: 0000000096000010 [#1] SMP", "kernel-error"),
+        ("BUG: kernel NULL pointer dereference, address: 0000000000000018", "kernel-error"),
+        ("BUG: unable to handle page fault for address: ffffa00000001000", "hard-lockup"),
+        ("general protection fault, probably for non-canonical address 0xdead000000000122: 0000 [#1] SMP NOPTI", "hard-lockup"),
+        ("rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 9-.... }", "soft-lockup"),
+    ],
+)
+def test_one_fault_in_the_words_of_each_driver_and_kernel(line, code):
+    assert one("[ 9000.500000] " + line).code == code
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # A program that crashed, a request that the drive does not know, and what concerns no drive of the node.
+        "traps: pt main thread[990] general protection fault ip:402000 sp:7ffd00001000 error:0 in python3.12[400000+9000]",
+        "critical target error, dev nvme3n1, sector 0 op 0x9:(WRITE_ZEROES) flags 0x800 phys_seg 0 prio class 0",
+        "blk_update_request: critical target error, dev sdc, sector 0 op 0x3:(DISCARD) flags 0x800 phys_seg 1 prio class 0",
+        "BTRFS info (device sdc1): bdev /dev/sdc1 errs: wr 4, rd 0, flush 0, corrupt 0, gen 0",
+        "BTRFS error (device loop4): bdev /dev/loop4 errs: wr 0, rd 3, flush 0, corrupt 0, gen 0",
+        "XFS (sdc1): Internal error: none",
+        "ionic 0000:c4:00.0 enp196s0: Link up - 400 Gbps",
+    ],
+)
+def test_what_ordinary_nodes_say_is_no_error(line):
+    assert [e.code for e in assess(events(line)) if e.severity != kernel_catalogue.QUIET] == []
+
+
+def test_an_error_that_the_firmware_kept_from_before_the_start_condemns_nothing():
+    said = [classify(e) for e in events("[ 2.5] [Hardware Error]: event severity: fatal", "[ 2.5] [Hardware Error]:  Error 0, type: fatal")]
+    assert {(e.code, e.severity) for e in said} == {("bert-record", "info")}
+    assert one("[ 900.5] {4}[Hardware Error]:  Error 0, type: fatal").severity == "fail"
 
 
 def test_catalogs_are_whole():

@@ -33,15 +33,15 @@ EARLIER = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager",
 
 # A line with one of these, between |, is kept whatever else it says (lower case).
 STRONG = (
-    "xid|hardware error|aer:|pcie bus error|dpc:|edac |mce:|machine check|out of memory|oom-kill|invoked oom|soft lockup|hard lockup|blocked for more than|"
-    "detected stall|self-detected stall|kernel bug at|oops:|general protection fault|memory failure:|uncorrect|neuron_hw_err|ext4-fs error|i/o error|"
-    "medium error|above threshold|file-max limit|watchdog: bug|fallen off the bus|xpuerr_|gpu reset|heartbeat|libnccl|config space inaccessible|"
-    "device inaccessible|pcie bandwidth, limited by|unable to handle kernel"
+    "xid|hardware error|aer:|pcie bus error|dpc:|edac |mce:|machine check|out of memory|oom-kill|soft lockup|hard lockup|blocked for more than|"
+    "detected stall|expedited stall|kernel bug at|oops:|general protection fault|memory failure:|uncorrect|neuron_hw_err|ext4-fs error|i/o error|"
+    "medium error|target error|above threshold|file-max limit|fallen off the bus|xpuerr_|gpu reset|heartbeat|libnccl|inaccessible|forced readonly|"
+    "pcie bandwidth, limited by|unable to handle|null pointer|internal error: |serror interrupt"
 )
 # A line with one of these is kept when it also tells of trouble.
 CHATTY = (
-    "nvrm:|nvidia|amdgpu|[drm|nvme|mlx5|mlx4|bnxt|ionic|link is down|link is up|bond|xfs (|ext4-fs|md/raid|md:|pcieport|pciehp|habanalabs|accel |neuron|"
-    "kl3|xpu|ascend|devdrv|davinci|hisi|devmm|drv_|mtgpu|mthreads|alixpu|alipci|cambricon|cndrv|metax|mxcd|iluvatar|hydcu|hycu|hyttm|enflame|gcu|thermal"
+    "nvrm:|nvidia|amdgpu|[drm|nvme|mlx|bnxt|ionic|hns3|btrfs|link is down|link is up|bond|xfs (|ext4-fs|md/raid|md:|pcieport|pciehp|habanalabs|accel |"
+    "neuron|kl3|xpu|ascend|devdrv|davinci|hisi|devmm|drv_|mtgpu|mthreads|alixpu|alipci|cambricon|cndrv|metax|mxcd|iluvatar|hydcu|hycu|hyttm|enflame|gcu|thermal"
 )
 TROUBLE = (
     "error|fail|fatal|time out|timeout|timed out|reset|link down|link up|link is|hang|hung|correct|poison|lost|unrecover|abort|exception|removing|removed|"
