@@ -117,6 +117,20 @@ def test_a_card_without_memory_correction_tells_no_errors():
     assert second["ecc"]["mode"] == "disabled" and is_not_applicable(second["ecc"]["uncorrected_volatile"])
 
 
+def test_a_board_before_turing_has_no_threshold_of_its_own():
+    old = samples.gpu(0, name="Tesla V100-SXM2-16GB")
+    counted = "<volatile>%s</volatile><aggregate>%s</aggregate>" % (
+        (("<single_bit><total>2</total></single_bit><double_bit><total>1</total></double_bit>"),) * 2
+    )
+    old = old.replace(re.search(r"(?s)<volatile>.*</aggregate>", old).group(), counted)
+    card = nvidia.collect(samples.machine(samples.xml(samples.log(old)), count=1))["devices"][0]
+    assert (card["ecc"]["corrected_volatile"], card["ecc"]["uncorrected_aggregate"]) == (2, 1)
+    assert is_not_applicable(card["ecc"]["sram_threshold_exceeded"])
+    # one that counts them and does not print it was cut
+    cut = without(samples.gpu(0), "sram_threshold_exceeded")
+    assert is_unknown(nvidia.collect(samples.machine(samples.xml(samples.log(cut)), count=1))["devices"][0]["ecc"]["sram_threshold_exceeded"])
+
+
 @pytest.mark.parametrize(
     ("said", "place"),
     [

@@ -131,6 +131,8 @@ def _settle(raw, told):
     for when in ("volatile", "aggregate"):
         for what in ("corrected", "uncorrected"):
             ecc["%s_%s" % (what, when)] = _ecc_count(raw, extra, what, when)
+    if "extra.total_corrected_volatile" in raw and "extra.dram_corrected_volatile" not in raw:  # a log of a board before Turing
+        ecc["sram_threshold_exceeded"] = not_applicable("no such threshold on this part")
     if is_known(temperature["margin_core"]):
         temperature.update(dict.fromkeys(("limit_core", "limit_memory", "shutdown_core"), not_applicable("told as a margin")))
     for key in ("generation_current", "generation_max", "generation_device_max", "width_current", "width_max"):
