@@ -141,7 +141,18 @@ def test_errors_name_variable_key_what_was_found_and_what_is_allowed():
 
 @pytest.mark.parametrize(
     ("lower", "higher"),
-    [("1.9", "1.10"), ("580", "580.0.1"), ("8.0.rc1", "8.0"), ("8.0.RC1", "8.0.RC2"), ("6.8.0-79-generic", "6.8.0-88-generic"), ("24.1.rc3", "25.0")],
+    [
+        ("1.9", "1.10"),
+        ("580", "580.0.1"),
+        ("8.0.rc1", "8.0"),
+        ("8.0.RC1", "8.0.RC2"),
+        ("6.8.0-79-generic", "6.8.0-88-generic"),
+        ("24.1.rc3", "25.0"),
+        ("96.00.99.00.01", "96.00.A5.00.01"),
+        ("96.00.9F.00.01", "96.00.a0.00.00"),
+        ("0xa101148", "0xa10114a"),
+        ("0x9f", "0x100"),
+    ],
 )
 def test_order_of_versions(lower, higher):
     assert matrix.in_range(lower, (("<", higher),)) and matrix.in_range(higher, ((">", lower),))

@@ -28,6 +28,9 @@ _KEYS = ("select", *PINS, "level")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}\Z")
 _BOUND = re.compile(r"(>=|<=|==|!=|>|<)\s*([\w.+~:-]{1,80})\Z")
 _PARTS = re.compile(r"\d{1,18}|[a-z]+")
+# The groups of NVIDIA's VBIOS versions and microcode are hexadecimal: 96.00.A5.00.01, 0xa10114a.
+_HEXADECIMAL = re.compile(r"(?:0x[0-9a-f]{1,16}|[0-9a-f]{2}(?:\.[0-9a-f]{2}){4})\Z", re.IGNORECASE)
+_HEX_PARTS = re.compile(r"[0-9a-f]{1,16}")
 # A version with one of these words at its end came before the one without; any other word names a build and orders nothing.
 _BEFORE = ("alpha", "beta", "dev", "pre", "preview", "rc")
 
@@ -42,8 +45,10 @@ class Line(NamedTuple):
     level: object
 
 
-def ordered(version):
+def ordered(version, hexadecimal=False):
     """A version as something to compare."""
+    if hexadecimal:
+        return [(1, int(part, 16)) for part in _HEX_PARTS.findall(version.lower().removeprefix("0x"))] + [(1, 0)]
     parts = [(1, int(part)) if part.isdigit() else (0, part) for part in _PARTS.findall(version.lower())]
     parts = [part for part in parts if part[0] or part[1] in _BEFORE]
     while parts and parts[-1] == (1, 0):
@@ -52,9 +57,10 @@ def ordered(version):
 
 
 def in_range(version, bounds):
-    mine = ordered(version)
+    hexadecimal = bool(_HEXADECIMAL.match(version))
+    mine = ordered(version, hexadecimal)
     for sign, bound in bounds:
-        theirs = ordered(bound)
+        theirs = ordered(bound, hexadecimal)
         length = max(len(mine), len(theirs))
         one, other = (parts + [(1, 0)] * (length - len(parts)) for parts in (mine, theirs))
         good = {">=": one >= other, "<=": one <= other, ">": one > other, "<": one < other, "==": one == other, "!=": one != other}[sign]
