@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import further_samples as samples
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown
 
@@ -47,6 +49,26 @@ def test_the_type_of_the_instance_says_how_many_there_are():
 def test_a_node_of_another_vendor_is_no_instance_type():
     section = read({"-j": samples.neuron_json(2)}, product={"/sys/class/dmi/id/product_name": "PowerEdge R760\n"})
     assert section["detection"]["state"] == "ok"
+
+
+def test_a_border_between_the_devices_ends_no_list():
+    lines = samples.neuron_table(4, "inf9.test").splitlines()
+    border = lines[2]
+    parted = [*lines[:6], *(line for row in lines[6:-1] for line in (row, border))]
+    section = read({"": "\n".join(parted) + "\n"}, 4)
+    assert (section["detection"]["state"], [device["index"] for device in section["devices"]]) == ("ok", [0, 1, 2, 3])
+    cut = read({"": "\n".join(parted[:-1]) + "\n"}, 4)
+    assert "ends inside the table" in cut["detection"]["reason"]
+
+
+def test_the_type_of_the_instance_in_the_list():
+    entries = json.loads(samples.neuron_json(2))
+    for entry in entries:
+        entry.update(instance_type="trn1.32xlarge", connected_to=None)
+    section = read({"-j": json.dumps(entries)})
+    assert section["detection"]["reason"] == "the type of the instance reports 16, 2 were read"
+    entries[0]["instance_type"] = 7
+    assert read({"-j": json.dumps(entries[:1])}, 1)["detection"]["state"] == "ok"
 
 
 def test_a_list_that_ends_early_is_a_lower_bound():

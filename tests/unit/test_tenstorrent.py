@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import further_samples as samples
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_not_applicable, is_unknown
 
 SNAPSHOT = "-s --snapshot_no_tty"
 
@@ -65,11 +65,48 @@ def test_a_board_number_that_chips_on_pci_share_is_no_serial():
         ("n150 L", {"DDR_STATUS": "0x22222202"}, "failed"),
         ("p150b", {"THERM_TRIP_COUNT": "0x2"}, "degraded"),
         ("p150b", {"DDR_STATUS": "0x0"}, None),
+        ("p150b", {"DDR_STATUS": "0x5545", "ENABLED_GDDR": "0xff"}, "failed"),  # one that is switched on has not trained
+        ("p150b", {"DDR_STATUS": "0x5545", "ENABLED_GDDR": "0xfb"}, "ok"),  # one that is switched off
+        ("p150b", {"DDR_STATUS": "0x5555", "ENABLED_GDDR": "0xffffffff"}, "ok"),  # not told
     ],
 )
 def test_health(kind, changes, state):
     health = read([chip(0, changes, kind)])["devices"][0]["health"]
     assert is_unknown(health) if state is None else health["state"] == state
+
+
+NO_ERRORS = {"GDDR_UNCORR_ERRS": "0x0", **{"GDDR_%s_CORR_ERRS" % pair: "0x0" for pair in ("0_1", "2_3", "4_5", "6_7")}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "uncorrected", "corrected"),
+    [
+        ("p150b", NO_ERRORS, 0, 0),
+        ("p150b", dict(NO_ERRORS, GDDR_UNCORR_ERRS="0x2040"), 2, 0),
+        ("p150b", dict(NO_ERRORS, GDDR_4_5_CORR_ERRS="0x00ff0003", GDDR_0_1_CORR_ERRS="0x01000000"), 0, 259),
+        ("p150b", dict(NO_ERRORS, GDDR_UNCORR_ERRS=None), "?", 0),
+        ("p150b", dict(NO_ERRORS, GDDR_UNCORR_ERRS="0xffffffff", GDDR_2_3_CORR_ERRS="garbage"), "?", "?"),
+        ("p150b", {"GDDR_0_1_CORR_ERRS": "0x1"}, "?", "?"),
+        ("p150b", {}, None, None),  # a tt-smi before 5.1
+        ("n150 L", NO_ERRORS, None, None),
+    ],
+)
+def test_errors_of_the_memory(kind, changes, uncorrected, corrected):
+    ecc = read([chip(0, dict(changes), kind)])["devices"][0]["ecc"]
+    for name, expected in (("uncorrected_volatile", uncorrected), ("corrected_volatile", corrected)):
+        if expected is None:
+            assert is_not_applicable(ecc)
+        else:
+            assert is_unknown(ecc[name]) if expected == "?" else ecc[name] == expected
+
+
+def test_an_n300_whose_right_chip_does_not_answer():
+    status = {"DDR_STATUS": "0x22222222"}
+    whole = [("n300 L", samples.address(0), "0100", status), ("n300 R", "N/A", "0100", status)]
+    section = read([*whole, ("n300 L", samples.address(1), "0101", status)], 2)
+    assert section["detection"]["accelerators"] == 2
+    assert [device["health"]["state"] for device in section["devices"]] == ["ok", "ok", "failed"]
+    assert "right chip" in section["devices"][2]["health"]["detail"]
 
 
 def test_zeros_that_the_firmware_did_not_tell_are_unknown():

@@ -65,6 +65,8 @@ def json_log(text, what):
             log.problems.append("%s: no device" % what)
             continue
         log.fits = True
+        if isinstance(entry.get("instance_type"), str):
+            log.top.setdefault("instance-type", entry["instance_type"])
         size, ran, near = entry.get("memory_size"), entry.get("neuron_processes"), entry.get("connected_to")
         log.cards.append(_card(
             entry["neuron_device"], entry.get("bdf"), entry.get("nc_count"), "%d MiB" % (size >> 20) if isinstance(size, int) else None,
@@ -80,7 +82,7 @@ def _mib(cells):
 
 
 def table_log(text, what):
-    """Two lines of column names, then one a device; one without a number is a further process of the device above."""
+    """Two lines of column names, then one a device; one without a number is a further process of the device above. A border may part the devices."""
     log, heads, names, ended = vendor_smi.Log(), [], [], False
     log.top.update(re.findall(r"(?m)^(instance-type|logical-neuroncore-config): *(\S+)", text))
     for line in text.splitlines():
@@ -93,8 +95,9 @@ def table_log(text, what):
                 ended = True
             continue
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if not line.startswith("|") or ended:
+        if not line.startswith("|"):
             continue
+        ended = False
         if not names:
             heads += [cells] if not heads or len(cells) == len(heads[0]) else []
             continue

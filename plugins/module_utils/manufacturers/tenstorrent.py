@@ -42,6 +42,7 @@ NOT_TOLD = (
 )  # fmt: skip
 NONE = re.compile(r"no tenstorrent devices? (?:detected|found)|no chips detected", re.IGNORECASE)
 NOTE = "Tenstorrent has no count of its own to compare with, PCI stands beside it; no driver is asked for slicing"
+CORRECTED = tuple("GDDR_%s_CORR_ERRS" % pair for pair in ("0_1", "2_3", "4_5", "6_7"))
 _BLACKHOLE = re.compile(r"p1\d\d|p3\d\d|\bbh\b|-bh|blackhole", re.IGNORECASE)
 _BAR = re.compile("[\u2502\u2503]")
 
@@ -118,9 +119,25 @@ def _memory_trained(name, registers, told):
     shown = "DDR_STATUS %#x" % status if status is not None else "DDR_STATUS not told"
     if status is None:
         return {"true": True, "false": False}.get(told), shown
-    if _BLACKHOLE.search(name):  # two bits a channel: trained, failed
-        return False if status & 0xAAAAAAAA else True if status & 0x55555555 else None, shown
+    if _BLACKHOLE.search(name):  # two bits a channel: trained, failed; both are 0 of a channel that is switched off
+        enabled = registers.get("ENABLED_GDDR") or 0
+        off = [channel for channel in range(16) if enabled < 1 << 16 and enabled >> channel & 1 and not status >> 2 * channel & 1]
+        return False if status & 0xAAAAAAAA or (off and status) else True if status & 0x55555555 else None, shown
     return all((status >> (4 * channel)) & 0xF == 2 for channel in range(6)), shown  # four bits a channel, 2 is trained
+
+
+def _errors(name, registers):
+    """The group ecc: error detection of a Blackhole's memory since its reset (docs of tt-system-firmware, gddr_telemetry_table)."""
+    told = [registers.get(register) for register in ("GDDR_UNCORR_ERRS", *CORRECTED)]
+    if not _BLACKHOLE.search(name) or not registers.keys() & {"GDDR_UNCORR_ERRS", *CORRECTED}:
+        return ABSENT
+    missing = unknown("tt-smi: the errors of the memory are not told by the firmware")
+    bad, *fixed = [missing if value in (None, 0xFFFFFFFF) else value & 0xFFFFFFFF for value in told]
+    ecc = dict.fromkeys(("mode", "corrected_aggregate", "uncorrected_aggregate", "sram_threshold_exceeded"), ABSENT)
+    # a bit for the reads and one for the writes of each memory; a byte each for what was corrected, 255 at most
+    ecc["uncorrected_volatile"] = bin(bad).count("1") if is_known(bad) else bad
+    ecc["corrected_volatile"] = sum(value >> shift & 0xFF for value in fixed for shift in (0, 8, 16, 24)) if all(map(is_known, fixed)) else missing
+    return ecc
 
 
 def _health(name, card):
@@ -154,7 +171,7 @@ def collect(host, pci=None):
             told["temperature_c"]["limit_core"] = limit or ABSENT
         told["power_w"]["limit_default"] = ABSENT
         told["temperature_c"].update(dict.fromkeys(("memory", "limit_memory", "margin_core"), ABSENT))
-        told["health"] = _health(name, card)
+        told["health"], told["ecc"] = _health(name, card), _errors(name, registers)
         told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value)}
         if "board_id" not in told["extra"] and registers.get("BOARD_ID_HIGH") and registers.get("BOARD_ID_LOW"):
             told["extra"]["board_id"] = "%x%08x" % (registers["BOARD_ID_HIGH"], registers["BOARD_ID_LOW"])
@@ -193,4 +210,7 @@ def _boards(devices, cards):
         if board and board in local and device not in boards[board]:
             device.update(kind="die", parent=local[board]["id"])
         elif board and len(boards.get(board, ())) == 1:
+            halves = [other["name"].lower() for other in devices if is_known(other["name"]) and other["extra"].get("board_id") == board]
+            if halves == ["n300 l"]:  # UMD goes on with the left chip alone
+                device["health"] = {"state": "failed", "detail": "the right chip of the board does not answer"}
             device["identity"]["serial"] = build.identity(serial=board)["serial"]
