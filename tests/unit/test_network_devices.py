@@ -97,6 +97,15 @@ def test_virtual_functions_are_counted_only():
     assert list(section["rails"]) == ["0", "1"] and section["counts"] == {"rails": 2, "virtual_functions": 1, "interfaces": 3}
 
 
+def test_what_is_above_an_interface_and_no_bond():
+    files = samples.node(rails=2)
+    files["/sys/class/net/rdma0/master"] = {"link": "../../../virtual/net/br-storage"}
+    section = read(files, samples.commands())
+    assert section["interfaces"]["rdma0"]["bond"] == "br-storage" and section["bonds"] == {"not_applicable": "no bond"}
+    section = read(samples.bond(files, members=("rdma1",), links=("up",)), samples.commands())
+    assert section["bonds"] == ["bond0"]
+
+
 @pytest.mark.parametrize(
     "path, content, of",
     [

@@ -160,6 +160,17 @@ def test_a_roce_port_without_an_address():
     assert told("roce-address", files) == {(PLACE, "unknown", None)}
 
 
+def test_roce_ports_whose_address_is_elsewhere():
+    # What pods and guests get has the addresses, or what the interface belongs to: a virtual switch, the interface of a guest's hypervisor.
+    functions = samples.adapter(without_address(samples.node(rails=1), 0), 1, virtual=True)
+    assert told("roce-address", functions) == {("n1", "found", "info")}
+    below = without_address(without_address(samples.node(rails=2), 0), 1)
+    below["/sys/class/net/rdma0/master"] = {"link": "../../../virtual/net/switch0"}
+    assert told("roce-address", below) == {("n1", "found", None)}
+    below["/sys/class/net/rdma1/master"] = {"link": "../../../virtual/net/switch0"}
+    assert told("roce-address", below) == {("n1", "found", "info")}
+
+
 @pytest.mark.parametrize("links, outcomes", [(("up", "up"), {"passed"}), (("up", "down"), {"found"}), (("going back", "up"), {"found"})])
 def test_members_of_a_bond(links, outcomes):
     assert words("bond-members", samples.bond(samples.node(rails=2), links=links)) == outcomes
@@ -207,6 +218,13 @@ def test_interfaces_that_are_down():
     assert words("interface-state", plain(2), expected="data*") == {"passed"}
     assert told("interface-state", plain(2), expected="data9") == {("n1", "found", None)}
     assert words("interface-state", plain(data2__operstate={"error": "EIO"})) == {"unknown"}
+
+
+def test_an_interface_whose_driver_tells_no_state():
+    files = plain(data2__operstate="unknown\n")
+    assert words("interface-state", files) == {"passed"}
+    assert told("interface-state", files, expected="data*") == {("0000:43:00.0", "unknown", None)}
+    assert words("interface-state", plain(data2__operstate="lowerlayerdown\n"), expected="data*") == {"found"}
 
 
 def test_interfaces_that_are_slow():

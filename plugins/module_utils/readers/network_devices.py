@@ -131,8 +131,10 @@ def collect(host):
     physical = [(n, a) for n, a in on_pci if not host.readlink("%s/%s/physfn" % (PCI, a)).ok][:MOST]
     interfaces = {name: _interface(host, name, address) for name, address in physical}
     section["interfaces"] = unknown(problem) if problem else interfaces
-    section["bonds"] = unknown(problem) if problem else sorted({i["bond"] for i in interfaces.values() if isinstance(i["bond"], str)})
-    section["bonding"] = _bonding(host)
+    bonding = section["bonding"] = _bonding(host)
+    # A bridge, or the interface of a guest's hypervisor, is above others as well.
+    above = {i["bond"] for i in interfaces.values() if isinstance(i["bond"], str)}
+    section["bonds"] = unknown(problem) if problem else sorted(above.intersection(bonding)) if is_known(bonding) else bonding if above else []
     if is_known(section["rails"]):
         for device in section["rails"].values():
             names = sorted(n for n, i in interfaces.items() if i["address"] == device["address"])

@@ -298,12 +298,25 @@ def roce_address(view, p):
     usual, many = _by_group([(port.group, has) for port, has in having])
     wanted = expectation("a RoCE v2 GID of an IP address", origin="suite: Infera preflight: a device without one cannot be reached over a router")
     if having and not any(has for _port, has in having) and not told.rest:
-        return found("None of %d active RoCE ports has a GID of RoCE v2 with an IP address" % len(having), 0, wanted)
+        why = _elsewhere(view, [port for port, _has in having])
+        text = "None of %d active RoCE ports has a GID of RoCE v2 with an IP address%s" % (len(having), "; %s" % why if why else "")
+        return found(text, 0, wanted, level="info" if why else None)
     for port, has in having:
         if not has:
             odd = usual[port.group] and many[port.group] > 1
             told.found(port.subject, "%s has no GID of RoCE v2 with an IP address" % port.name, "none", wanted, level=None if odd else "info")
     return told.outcomes(None if having else not_applicable("no active RoCE port"))
+
+
+def _elsewhere(view, ports):
+    """Why ports may do without an address of their own, "" where they may not."""
+    section = view.section("network_devices")
+    if (section.maybe("number", "counts", "virtual_functions") or 0) > 0:
+        return "their virtual functions, which pods and guests get, may have one"
+    listed, rails = section.maybe("facts", "interfaces"), section.facts("rails")
+    names = [name for port in ports for name in rails.maybe("list", port.rail, "interfaces") or ()]
+    above = [listed.maybe("text", name, "bond") for name in names if name.__class__ is str] if listed else []
+    return "they belong to %s, which may have one" % ", ".join(sorted(set(above))[:4]) if above and all(above) else ""
 
 
 def _interfaces(view):
@@ -402,6 +415,9 @@ def interface_state(view, p):
     usual, many = _by_group([(kind, state == "up") for _subject, kind, state in states.values()])
     for name, (subject, kind, state) in states.items():
         if state != "up" and wanted:
+            if state == "unknown":  # Linux Documentation/networking/operstates.rst: not told by every driver
+                told.unknown(subject, "%s: its driver does not tell whether it is up" % name)
+                continue
             told.found(subject, "%s is %s" % (name, state), state, expectation("up", origin=_SITE))
         elif state == "down" and usual[kind]:
             text = "%s is down, unlike the most of %d equal interfaces" % (name, many[kind])
