@@ -105,6 +105,25 @@ def test_the_address_of_a_port(changes, expected):
     assert ask("npu-port-address", pair(**changes)) == ["passed", expected]
 
 
+@pytest.mark.parametrize(
+    ("pod", "other", "required", "expected"),
+    [
+        ({"super_pod_id": 3}, "down", False, "warn"),  # nothing is plugged in
+        ({"super_pod_id": 3}, "up", False, "fail"),
+        ({"super_pod_id": 3}, UNREAD, False, "fail"),
+        ({"super_pod_id": 3}, "down", True, "fail"),
+        ({"super_pod_id": UNREAD}, "down", False, "fail"),
+        (None, "down", False, "fail"),
+    ],
+)
+def test_ports_of_a_super_pod_without_cables(pod, other, required, expected):
+    extra = {n: {"super_pod": pod} for n in (0, 1)} if pod else {}
+    sections = node([[port(0, link=other, health="fault")], [port(1, link="down", health="fault")]], extra=extra)
+    assert ask("npu-port-link", sections, accelerator_policy_npu_port_link_required=required)[1] == expected
+    if not required:
+        assert ask("npu-port-health", sections)[1] == expected
+
+
 @pytest.mark.parametrize(("said", "expected"), [("init", "unknown"), ("detect ip set", "unknown"), ("fault", "fail"), ("a new word", "fail")])
 def test_a_check_that_has_not_run_is_no_failure(said, expected):
     assert ask("npu-port-health", pair(health=said))[1] == expected

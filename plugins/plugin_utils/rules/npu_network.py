@@ -13,15 +13,8 @@ import ipaddress
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.consistency import cohort_rule
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.health_makers import parts_of
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
-    PASSED,
-    NoAnswer,
-    Parameter,
-    expectation,
-    found,
-    not_applicable,
-    rule,
-    unknown,
-)
+    PASSED, NoAnswer, Parameter, expectation, found, not_applicable, rule, unknown,
+)  # fmt: skip
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 _DEVICES = ("accelerators",)
@@ -85,6 +78,12 @@ def _each(things, judge):
     return min(outcomes, key=lambda outcome: order.index(outcome.outcome)) if outcomes else not_applicable("no port")
 
 
+def _dark(device):
+    """Whether no port of a node of a super pod has a link: its nodes reach each other through HCCS, and addresses are also set for rank tables alone."""
+    pod = device.maybe("number", "extra", "super_pod", "super_pod_id")
+    return pod is not None and all(port.maybe("text", "link") == "down" for _device, port in _all_ports(device.group))
+
+
 def _name(port):
     return "Network port %s" % show(port.data.get("number"), 10)
 
@@ -105,7 +104,10 @@ def npu_port_link(device, p):
         if not p.required and not _configured(port):
             return not_applicable("the port has no address")
         link = port.word("link")
-        return PASSED if link == "up" else found("%s has no link" % _name(port), link, expectation("up", "", _GUIDE))
+        if link == "up":
+            return PASSED
+        level = "warn" if not p.required and _dark(device) else None
+        return found("%s has no link" % _name(port), link, expectation("up", "", _GUIDE), level=level)
 
     return _each(ports_of(device), judge)
 
@@ -130,7 +132,8 @@ def npu_port_health(device, p):
         if said in _NOT_READY:
             set_up = "" if port.maybe("text", "detect_address") else ", and no detection address is set"
             return unknown("%s: the check of its network has not run: %s%s" % (_name(port), said, set_up))
-        return found("%s: the check of its network says: %s" % (_name(port), said[:40]), said[:40], expectation("success", "", _GUIDE))
+        level, words = "warn" if _dark(device) else None, "%s: the check of its network says: %s" % (_name(port), said[:40])
+        return found(words, said[:40], expectation("success", "", _GUIDE), level=level)
 
     return _each(ports_of(device), judge)
 
