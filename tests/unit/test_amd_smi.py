@@ -410,3 +410,11 @@ def test_what_stands_behind_the_end_of_a_document_is_no_json():
     assert amd_smi.documents(whole)[1] == ""
     values, problem = amd_smi.documents(whole.replace('    "card1": {\n', ""))
     assert values == [] and "more after its end" in problem
+
+
+def test_no_access_is_told_where_the_tools_list_none():
+    said = {"stdout": "[]", "stderr": "User is missing the following required groups: render. Please add user to these groups.\n"}
+    none = {"stdout": "WARNING: No AMD GPUs specified\n"}
+    for pci in ([], amd.on_pci(["0000:05:00.0"])):
+        detection = reader.collect(amd.replay(dict.fromkeys(amd.WORDS, said), rocm=none), pci)["detection"]
+        assert detection["state"] == "unavailable" and "required groups: render" in detection["reason"]

@@ -98,3 +98,9 @@ def test_what_harms_nothing_changes_nothing(name):
     ):  # fmt: skip
         section = read(same)
         assert (verdict(section), section["devices"]) == (("ok", 3), whole)
+
+
+def test_two_cards_at_one_address_are_no_count():
+    rows = [{"index": 0}, {"index": 1, "middle": cambricon_samples.ADDRESSES[0].upper()}]
+    section = cambricon_samples.read({"": cambricon_samples.table(rows), "info": REFUSED}, pci=[])
+    assert verdict(section) == ("unavailable", "?") and "more than one at 0000:1a:00.0" in section["detection"]["reason"]

@@ -46,7 +46,7 @@ def collect(host, pci=None):
             # another tool's answer is as good, unless this user may not ask at all
             failed, note = primary.no_access or reading.no_access or reading.failed, "; ".join(filter(None, (primary.failed, reading.note)))
         elif not primary.failed or not reading.failed:
-            failed = ""  # one of them works and says none
+            failed = primary.no_access or reading.no_access  # one of them works and says none
         else:
             failed = " and ".join(r.failed for r in readings if r.installed) or "neither amd-smi nor rocm-smi is installed"
         for row in reading.rows:

@@ -151,7 +151,7 @@ class Node:
 
     def devices(self, log, spec, tool, complete):
         """Device for each card; complete(device facts, card, index) adds what only the manufacturer knows."""
-        found, taken, places = [], set(), set()
+        found, taken = [], set()
         for position, card in enumerate(log.cards):
             told = facts(card, spec, tool)
             index = value_of("n", card.get("index", str(position)), "index")
@@ -159,9 +159,6 @@ class Node:
             taken.add(index)
             told.setdefault("extra", {})
             address = build.normalize_pci(card.get("id") or self._address(card))
-            if is_known(address) and address in places:
-                log.problems.append("%s: two cards at %s" % (tool, address))
-            places.update([address] if is_known(address) else [])
             complete(told, card, index)
             entry = self.on_bus.get(address) if is_known(address) else None
             told["numa_node"] = entry["numa_node"] if entry else unknown("PCI: %s" % ("not there" if is_known(address) else "address not told"))

@@ -174,10 +174,12 @@ def detection(manufacturer, devices, read_failed=None, pci=None, host_check=None
         sizes[size] = sizes.get(size, 0) + 1
     block["detail"] = ", ".join("%s x%d" % (name, count) for name, sizes in groups.items() for count in sizes.values())
     unnamed = [d for d in whole if not is_known(d["name"]) or not str(d["name"]).strip()]
+    twice = sorted({d["identity"]["pci"]["value"] for d in whole if d["identity"]["pci"]["quality"] == "duplicate"})
     counted = host_check.get("accelerators") if isinstance(host_check, dict) else None
     if read_failed and not_installed and on_bus == []:
         block.update(state="not-declared", accelerators=0, reason="none on PCI (%s)" % read_failed)
-    elif read_failed:
+    elif read_failed or twice:
+        read_failed = read_failed or "more than one at %s" % ", ".join(twice)
         shown = "; PCI shows %d" % len(on_bus) if on_bus else ""
         least = "at least %d: %s" % (len(whole), read_failed) if whole else read_failed
         block.update(state="unavailable", accelerators=unknown(least), reason="%s%s" % (read_failed, shown))
