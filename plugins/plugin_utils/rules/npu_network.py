@@ -13,16 +13,22 @@ import ipaddress
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.consistency import cohort_rule
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.health_makers import parts_of
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
-    PASSED, NoAnswer, Parameter, expectation, found, not_applicable, rule, unknown,
-)  # fmt: skip
+    PASSED,
+    NoAnswer,
+    Parameter,
+    expectation,
+    found,
+    not_applicable,
+    rule,
+    unknown,
+)
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 _DEVICES = ("accelerators",)
 _GUIDE, _FAULT_DIAG = "vendor document: hccn_tool", "vendor document: FaultDiag of mind-cluster"
 # Of the driver's own words: the check has not run, or could not be set up (mind-cluster).
 _NOT_READY = ("init", "thread error", "detect ip set", "unknown")
-# Boards of super pods, whose ports are no transceivers (FaultDiag).
-_POD_BOARDS = ("0x30", "0x31", "0x32", "0x34")
+_POD_BOARDS = ("0x30", "0x31", "0x32", "0x34")  # of super pods, whose ports are no transceivers (FaultDiag)
 _LARGEST = 1e30  # beyond it is garbage
 
 
@@ -103,11 +109,8 @@ def npu_port_link(device, p):
     def judge(port):
         if not p.required and not _configured(port):
             return not_applicable("the port has no address")
-        link = port.word("link")
-        if link == "up":
-            return PASSED
-        level = "warn" if not p.required and _dark(device) else None
-        return found("%s has no link" % _name(port), link, expectation("up", "", _GUIDE), level=level)
+        link, level = port.word("link"), "warn" if not p.required and _dark(device) else None
+        return PASSED if link == "up" else found("%s has no link" % _name(port), link, expectation("up", "", _GUIDE), level=level)
 
     return _each(ports_of(device), judge)
 
