@@ -39,6 +39,22 @@ def test_time_sliced_devices_are_counted_once():
     assert found == {"nvidia.com/gpu": {"devices": 0, "distinct": 0}, "nvidia.com/gpu.shared": {"devices": 8, "distinct": 2}}
 
 
+@pytest.mark.parametrize(
+    "card, replica, distinct",
+    [
+        ("GPU-5e1f0a3c-22d4-4b7e-9a01-7c1d2e3f4a%02x", "-%d", 2),
+        ("nvidia%d", "/vgpu%d", 2),
+        ("nvidia%d/gi3", "/vgpu%d", 2),
+        ("MIG-5e1f0a3c-22d4-4b7e-9a01-7c1d2e3f4a%02x", "::%d", 2),
+        ("nvidia%d", "/gi%d", 6),  # partitions are devices of their own
+        ("MIG-GPU-5e1f0a3c-22d4-4b7e-9a01-7c1d2e3f4a%02x", "/%d/0", 6),
+    ],
+)
+def test_what_each_plugin_calls_a_share(card, replica, distinct):
+    ids = [card % number + replica % share for number in range(2) for share in range(3)]
+    assert read({PLACE: checkpoint(nvidia_com__gpu=ids)})["resources"] == {"nvidia.com/gpu": {"devices": 6, "distinct": distinct}}
+
+
 def test_a_directory_of_its_own():
     moved = {900: ["/usr/bin/kubelet", "--root-dir=/data/kubelet/"]}
     found = read({"/data/kubelet/" + device_plugins.CHECKPOINT: checkpoint(amd_com__gpu=["0000:0c:00.0"])}, moved)["resources"]
@@ -109,6 +125,20 @@ def offered(**registered):
 )
 def test_what_the_kubelet_offers(resources, divided, outcome):
     assert told("kubelet-devices", divided=divided, resources=resources) == {outcome}
+
+
+@pytest.mark.parametrize(
+    "resources, outcome",
+    [
+        ({"amd.com/gpu": 8, "amd.com/nic": 8}, ("passed", None)),
+        ({"amd.com/gpu": 7, "amd.com/nic": 8}, ("found", None)),
+        ({"amd.com/nic": 8}, ("found", "info")),
+        ({"amd.com/cpx_nps4": 32, "amd.com/spx_nps1": 4}, ("passed", None)),
+    ],
+)
+def test_adapters_of_the_same_maker_are_no_accelerators(resources, outcome):
+    offers = {name: {"devices": n, "distinct": n} for name, n in resources.items()}
+    assert outcome in told("kubelet-devices", maker="amd", resources=offers)
 
 
 def test_where_the_question_does_not_arise():

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What device plugins have registered with the kubelet, and the labels that are made for the node, from the files that lie on it.
 
-The kubelet keeps the healthy devices of each resource in a checkpoint (kubernetes, pkg/kubelet/cm/devicemanager); a time-sliced one is there
-once a replica, as ID::n (NVIDIA/k8s-device-plugin, internal/rm/devices.go). Labels: the output file of NVIDIA's gpu-feature-discovery.
+The kubelet keeps the healthy devices of each resource in a checkpoint (kubernetes, pkg/kubelet/cm/devicemanager); one that is shared is there
+once a replica, as ID::n (NVIDIA/k8s-device-plugin, internal/rm/devices.go), ID/vgpun (Google's container-engine-accelerators) or UUID-n (HAMi).
+Labels: the output file of NVIDIA's gpu-feature-discovery.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ CHECKPOINT = "device-plugins/kubelet_internal_checkpoint"
 LABELS = "/etc/kubernetes/node-feature-discovery/features.d/gfd"
 _LARGEST = 8 << 20
 _MOST = 64
+_REPLICA = re.compile(r"(?:::\d+|/vgpu\d+|(?<=-[0-9a-f]{12})-\d+)\Z")
 _NAME = re.compile(r"[a-z0-9.-]{1,100}/[\w.-]{1,63}\Z")
 
 
@@ -33,7 +35,7 @@ def resources(host, root):
         for name in sorted(told or {})[:_MOST]:
             ids = told[name] or []
             if _NAME.match(name) and all(isinstance(one, str) for one in ids):
-                found[name] = {"devices": len(ids), "distinct": len({one.split("::")[0] for one in ids})}
+                found[name] = {"devices": len(ids), "distinct": len({_REPLICA.sub("", one) for one in ids})}
         return found
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return unknown("%s/%s: not understood" % (root, CHECKPOINT))

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.kubelet import Kubelet
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
@@ -17,9 +19,9 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
 # Names of whole cards and of parts of them. NVIDIA/k8s-device-plugin, README: gpu, gpu.shared where time-sliced ones are renamed, mig-<profile> in the
-# strategy mixed; AMD GPU device plugin, index: amd.com/gpu; parts have names below it.
-WHOLE = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/"}
-PARTS = {"nvidia": "nvidia.com/mig-"}
+# strategy mixed; AMD GPU device plugin, index: amd.com/gpu; in its naming strategy mixed partitions are named by their mode, as amd.com/cpx_nps4.
+WHOLE = {"nvidia": r"nvidia\.com/gpu", "amd": r"amd\.com/(?:gpu|[a-z]{3}_nps\d)"}
+PARTS = {"nvidia": r"nvidia\.com/mig-"}
 
 
 def _running(view):
@@ -29,9 +31,9 @@ def _running(view):
     return kubelet.section
 
 
-def _count(resources, prefix):
+def _count(resources, pattern):
     """(whether there is such a resource, how many devices are below it)."""
-    names = [name for name in resources.data if prefix and name.startswith(prefix)]
+    names = [name for name in resources.data if pattern and re.match(pattern, name)]
     return bool(names), sum(resources.number(name, "distinct") for name in names)
 
 
