@@ -104,3 +104,25 @@ def test_two_cards_at_one_address_are_no_count():
     rows = [{"index": 0}, {"index": 1, "middle": cambricon_samples.ADDRESSES[0].upper()}]
     section = cambricon_samples.read({"": cambricon_samples.table(rows), "info": REFUSED}, pci=[])
     assert verdict(section) == ("unavailable", "?") and "more than one at 0000:1a:00.0" in section["detection"]["reason"]
+
+
+PARTS = {
+    "enflame -q": lambda said: further_samples.read("enflame", {"-q": said(further_samples.ef_query([{}, {}]))}),
+    "enflame": lambda said: further_samples.read("enflame", {"-q": REFUSED, "": said(further_samples.ef_table(ENFLAME[:2]))}),
+    "gaudi": lambda said: further_samples.read("gaudi", {"": said(further_samples.hl_table(GAUDI[:2])), further_samples.HL_QUERY: REFUSED}),
+    "gaudi -Q": lambda said: further_samples.read("gaudi", {"": REFUSED, further_samples.HL_QUERY: said(further_samples.hl_csv(2))}),
+    "iluvatar -q -x": lambda said: gmi_samples.read("iluvatar", {"-q -x": said(gmi_samples.ixsmi_xml([{}, {}]))}),
+    "iluvatar": lambda said: gmi_samples.read("iluvatar", {"": said(gmi_samples.ixsmi_table(ILUVATAR[:2]))}),
+    "kunlunxin -q": lambda said: further_samples.read("kunlunxin", {"-q": said(further_samples.xpu_query([{}, {}]))}),
+    "kunlunxin": lambda said: further_samples.read("kunlunxin", {"-q": REFUSED, "": said(further_samples.xpu_table(KUNLUNXIN[:2]))}),
+    "mthreads -q -j": lambda said: gmi_samples.read("mthreads", {"-q -j": said(gmi_samples.gmi_json([gmi_samples.gmi_card(n) for n in range(2)]))}),
+    "mthreads": lambda said: gmi_samples.read("mthreads", {"": said(gmi_samples.gmi_table(MTHREADS[:2]))}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(PARTS))
+def test_what_a_tool_printed_before_it_failed_may_not_be_all(name):
+    assert verdict(PARTS[name](lambda text: {"stdout": text})) == ("ok", 2)
+    section = PARTS[name](lambda text: {"stdout": text, "rc": 139, "stderr": "Segmentation fault\n"})
+    assert verdict(section) == ("unavailable", "?") and "exit 139: Segmentation fault" in section["detection"]["reason"]
+    assert len(section["devices"]) == 2

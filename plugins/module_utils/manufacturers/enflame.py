@@ -115,11 +115,13 @@ def _read(tool):
     log = query_log(text or "", "efsmi -q")
     if not log.fits:
         log = table_log(text or "", "efsmi -q")
+    log.problems += tool.exited
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:
         return vendor_smi.Log(), ""
     if not log.fits and not tool.final:
         failed = failed or "efsmi -q: not understood: %s" % vendor_tool.words(text or "")
         log = table_log(tool.ask(seconds=30)[0] or "", "efsmi")
+        log.problems += tool.exited
     return (log, "") if log.fits else (None, failed)
 
 

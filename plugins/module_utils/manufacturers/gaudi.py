@@ -73,10 +73,12 @@ def _read(tool, pci):
     if NONE.search("%s %s" % (text or "", failed)):
         return vendor_smi.Log(), ""
     log = smi_table.parse(text or "", "hl-smi")
+    log.problems += tool.exited
     if tool.final:
         return None, failed
     said, _why = tool.ask("-Q", ",".join(FIELDS), "-f", "csv", seconds=30)
     asked = csv_log(said or "", "hl-smi -Q")
+    asked.problems += ["hl-smi -Q" + one.partition(" -f csv")[2] for one in tool.exited]
     if not log.fits:
         return (asked, "") if asked.cards else (None, failed or "hl-smi: not understood: %s" % vendor_tool.words(text or ""))
     smi_table.unconfirmed(log, pci, "hl-smi")

@@ -172,6 +172,7 @@ def _read(tool):
     log = xml_log(text or "", "ixsmi -q -x")
     if not log.fits:
         log = vendor_smi.text_log(text or "", "ixsmi -q")
+    log.problems += tool.exited
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:
         return vendor_smi.Log(), ""
     if not log.fits and not tool.final:
@@ -179,6 +180,7 @@ def _read(tool):
         log = _query(tool)[0]
         if not log.fits and not tool.final:
             log = table_log(tool.ask()[0] or "", "ixsmi")
+        log.problems += tool.exited
     if not log.fits:
         return None, failed or tool.final
     if not log.cards and "attached_gpus" not in log.top:

@@ -68,6 +68,7 @@ def _read(tool, pci):
     """(log or None, why not, whether it is another vendor's tool)."""
     text, failed = tool.ask("-q", seconds=30)
     log = query_log(text or "", "xpu-smi -q")
+    log.problems += tool.exited
     said = "%s %s" % (text or "", failed)
     if log.fits and OURS.search(text):
         return log, "", False
@@ -76,6 +77,7 @@ def _read(tool, pci):
     table, table_failed = tool.ask(seconds=30)
     told = "%s %s %s" % (said, table or "", table_failed)
     log = smi_table.parse(table or "", "xpu-smi")
+    log.problems += tool.exited
     if log.fits and OURS.search(table):
         smi_table.unconfirmed(log, pci, "xpu-smi")
         if not log.cards:

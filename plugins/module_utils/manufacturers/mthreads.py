@@ -142,6 +142,7 @@ def _read(tool):
             text, reason = tool.ask(*arguments, seconds=30)
         said = "%s %s" % (text or "", reason)
         log = parse(text or "", what)
+        log.problems += tool.exited
         if NONE.search(said) and not log.cards:
             return vendor_smi.Log(), ""
         if log.fits:

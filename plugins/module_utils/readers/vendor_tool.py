@@ -34,6 +34,7 @@ class Tool:
         self.final = ""  # why nothing is asked any more
         self.missing = False
         self.refused = False  # the last call: this version does not know the question
+        self.exited = []  # the last call: what it printed may not be all, for it failed
 
     def _run(self, place, arguments, seconds):
         for _attempt in (1, 2):
@@ -46,7 +47,7 @@ class Tool:
 
     def ask(self, *arguments, **options):
         """(text, "") or (None, why not); (text, what is wrong with it) when it printed and failed all the same."""
-        name, self.refused = " ".join((self.name, *arguments)), False
+        name, self.refused, self.exited = " ".join((self.name, *arguments)), False, []
         if self.final:
             return None, "%s: not asked: %s" % (name, self.final)
         if self.host.remaining() < RESERVE_SECONDS:
@@ -76,7 +77,7 @@ class Tool:
         trouble = broken.group() if broken else "still busy: %s" % words(answer.stderr or answer.stdout) if busy else words(answer.stderr) if answer.rc else ""
         if answer.rc:
             trouble = "exit %s: %s" % (answer.rc, trouble or words(answer.stdout))
-            self.refused = bool(_REFUSED.search(said))
+            self.refused, self.exited = bool(_REFUSED.search(said)), ["%s: %s" % (name, trouble)]
         if not answer.stdout.strip():
             return None, "%s: printed nothing%s" % (name, " (%s)" % trouble if trouble else "")
         if busy or self.refused:
