@@ -307,6 +307,25 @@ def test_a_drive_that_did_not_tell_is_never_healthy_and_never_broken():
     assert levels(changed(sick, ("storage health 3", {"name": "nvme3", "problem": "timeout", "refused": False}))) == {"drive-health": "fail"}
 
 
+def test_disks_of_a_cloud_have_no_spare_blocks_and_keep_no_log():
+    guest = ("host virtualization", "amazon")
+    assert levels(changed(guest, ("storage health 3 spare_percent", 0), ("storage health 3 spare_threshold_percent", 0))) == {}
+    refused = ("storage health 3", {"name": "nvme3", "problem": "NVMe Status 0x06", "refused": True})
+    judged = changed(guest, refused)
+    assert levels(judged) == {} and judged.outcome("drive-log") == "unknown"
+    assert levels(changed(guest, ("storage health 3 implausible", True))) == {}
+    assert levels(changed(("storage health 3 spare_percent", 10))) == {"drive-wear": "warn"}
+    unread = ("host virtualization", {"unknown": "denied"})
+    assert levels(changed(unread, refused)) == {"drive-log": "warn"}
+
+
+def test_an_image_that_is_mounted_read_only_may_be_full():
+    full = dict(healthy()["storage"]["directories"][0], size_gib=1.9, free_gib=0.02, inodes_free=3)
+    assert full["mount"] == "/"
+    assert levels(changed(("storage directories 0", full))) == {"disk-room": "warn"}
+    assert levels(changed(("storage directories 0", full), ("storage mounts 0 read_only", True))) == {}
+
+
 def test_a_cache_in_a_guest_is_not_judged_by_a_disk_that_the_hypervisor_shows():
     """A node without NVMe always failed, whatever its role."""
     virtual = ("storage kv_cache disks", [{"name": "vda", "transport": "virtio", "rotational": True}])

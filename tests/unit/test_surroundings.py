@@ -202,6 +202,19 @@ def test_raid_without_a_spare_part_has_no_count():
     assert (one["level"], one["wanted"], one["working"], one["failed"], one["action"]) == ("raid5", 3, 2, ["sdc1"], "recovery")
 
 
+def test_a_container_of_a_firmware_raid_is_no_array_that_stands_still():
+    text = (
+        "Personalities : [raid1]\nmd126 : active raid1 nvme2n1[1] nvme1n1[0]\n      9000 blocks super external:/md127/0 [2/%d] [U%s]\n\n"
+        "md127 : inactive nvme2n1[1](S) nvme1n1[0](S)\n      2402 blocks super external:imsm\n\nunused devices: <none>\n"
+    )
+    (one,) = software_raid.parse(text % (2, "U"))
+    assert (one["name"], one["state"], one["wanted"], one["working"]) == ("md126", "active", 2, 2)
+    (one,) = software_raid.parse(text % (1, "_"))
+    assert one["working"] == 1
+    (one,) = software_raid.parse("md3 : inactive sdd[0](S)\n      9 blocks super 1.2\n")
+    assert one["state"] == "inactive"
+
+
 def test_a_cut_table_of_modules_and_a_table_without_one():
     whole = b"\x00\x1a\x00\x00" + bytes(22) + b"V\0\0"
     assert smbios.memory(whole) == {"unknown": "SMBIOS: no memory device"}

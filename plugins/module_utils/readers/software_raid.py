@@ -18,6 +18,8 @@ def parse(text):
             level = words[0] if words and "[" not in words[0] else ""
             failed = [w.partition("[")[0] for w in words if w.endswith("(F)")]
             found.append({"name": head.group(1), "state": head.group(2), "level": level, "wanted": None, "working": None, "failed": failed, "action": ""})
+        elif found and re.search(r"super external:[a-z]", line):
+            found.pop()  # mdadm(8): a container only holds the arrays' members, and is never active
         elif found:
             counts = re.search(r"\[(\d+)/(\d+)\] \[[U_]+\]", line)
             action = re.search(r"(recovery|resync|reshape|check)\s*=", line)
