@@ -25,6 +25,7 @@ HOST = {
     "mitigations": ("hardware.processors.vulnerable", ["cpu-mitigations", "cohort-mitigations"]),
     "heat of processors": ("hardware.processors.package_throttles", ["cpu-throttled", "kernel-thermal"]),
     "memory size": ("host.memory.total_mib", ["host-memory", "memory-installed", "cohort-memory"]),
+    "memory that is free": ("host.memory.available_mib", ["memory-available"]),
     "DIMM population": ("hardware.memory_modules.modules", ["memory-modules", "cohort-memory-slots"]),
     "EDAC": ("hardware.memory_errors.uncorrected", ["memory-uncorrected", "memory-corrected"]),
     "MCE": ("hardware.machine_checks.exceptions", ["machine-checks", "recorded-errors"]),

@@ -18,6 +18,14 @@ ALL_INACTIVE = {"total": unknown("all links are inactive"), "up": 0, "down": unk
 NONE = not_applicable("its tool never tells it")
 
 
+def aside(size, total):
+    return lambda sections: sections["settings"]["huge_pages"].update({size: {"total": total, "free": 0}})
+
+
+def sources(**changes):
+    return lambda sections: sections["accelerators.nvidia"]["sources"][0].update(changes)
+
+
 def judge(sections, **variables):
     return engine.judge("n1", synthetic.envelopes(sections), policy.parse(variables), PROFILE)
 
@@ -236,6 +244,20 @@ NODE_CASES = [
     ("memlock-limit", host(limits={"memlock_soft": 67108864}), {"accelerator_policy_memlock_limit_least_gib": "0.01"}, "passed"),
     ("huge-pages", host(huge_pages={"transparent": "never"}), {}, "found"),
     ("host-memory", host(memory={"total_mib": 257000}), {}, "found"),
+    ("memory-available", host(), {}, "passed"),
+    ("memory-available", host(memory={"available_mib": 90000}), {}, "found"),
+    ("memory-available", host(memory={"available_mib": 90000}), {"accelerator_policy_memory_available_least_percent": 4}, "passed"),
+    ("memory-available", host(memory={"available_mib": unknown("x")}), {}, "unknown"),
+    ("memory-available", host(memory={"available_mib": not_applicable("an old kernel")}), {}, "not_applicable"),
+    # what is set aside is there for work, in every size
+    ("memory-available", both(host(memory={"available_mib": 90000}), aside("1048576", 1500)), {}, "passed"),
+    ("memory-available", host(memory={"available_mib": 90000}, huge_pages={"size_kib": 2048, "total": 768000}), {}, "passed"),
+    ("tool-answers", sources(), {}, "passed"),
+    ("tool-answers", sources(seconds=41.5), {}, "found"),
+    ("tool-answers", sources(seconds=20, status="timeout"), {}, "found"),
+    ("tool-answers", sources(seconds=41.5), {"accelerator_policy_tool_answers_most_seconds": 60}, "passed"),
+    ("tool-answers", sources(seconds=None), {}, "unknown"),
+    ("tool-answers", lambda sections: sections["accelerators.nvidia"].update(sources=[]), {}, "not_applicable"),
 ]
 
 

@@ -284,6 +284,31 @@ def mixed_models(group, p):
 
 
 @rule(
+    id="tool-answers",
+    layer=1,
+    level="warn",
+    title="The vendor's tool answers without delay",
+    reads=("accelerators",),
+    scope="group",
+    remedy="Look for a device or driver that hangs in the kernel log, and for other programs that ask the tool all the time; keep the driver loaded when idle.",
+    parameters={
+        "most_seconds": Parameter("number", 10, "s", "our choice, for calls that tell all; suite: Primus: a call that tells its version alone takes up to 5")
+    },
+    follows=("device-lost", "device-vanished"),
+)
+def tool_answers(group, p):
+    asked = [(one.maybe("text", "source") or "?", one.maybe("number", "seconds"), one.maybe("text", "status")) for one in group.objects("sources")]
+    known = [(seconds, source, status) for source, seconds, status in asked if seconds is not None]
+    if not known:
+        return unknown("no call of the tool tells how long it took") if asked else not_applicable("no tool was asked")
+    seconds, source, status = max(known)
+    if seconds > p.most_seconds:
+        ended = "took" if status == "ok" else "gave no answer in"
+        return found("%s %s %.1f s" % (show(source, 60), ended, seconds), round(seconds, 1), p.expected("most_seconds"))
+    return PASSED
+
+
+@rule(
     id="driver-library-match",
     layer=1,
     level="fail",

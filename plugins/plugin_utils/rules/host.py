@@ -12,6 +12,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     found,
     not_applicable,
     rule,
+    unknown,
 )
 
 # Each of them sets the clock; systemd lets two of another origin run side by side.
@@ -130,4 +131,33 @@ def host_memory(view, p):
         expected = p.expected("ratio", value=round(needed / 1024))
         expected["unit"] = "GiB"
         return found("%d GiB of host memory" % (total / 1024), round(total / 1024), expected)
+    return PASSED
+
+
+@rule(
+    id="memory-available",
+    layer=1,
+    level="warn",
+    title="Most of the host's memory is free for work",
+    reads=("host",),
+    scope="node",
+    remedy="See what holds the memory: processes, files in /dev/shm and other tmpfs, caches that a driver pinned.",
+    parameters={"least_percent": Parameter("number", 10, "%", "suite: Primus: less than a tenth of the memory free")},
+)
+def memory_available(view, p):
+    host = view.section("host")
+    total = host.number("memory", "total_mib")
+    # What is set aside as huge pages counts as used, and is there for work.
+    aside = (host.maybe("number", "huge_pages", "total") or 0) * (host.maybe("number", "huge_pages", "size_kib") or 0) / 1024
+    if not view.missing("settings"):
+        sizes = view.section("settings").maybe("facts", "huge_pages")
+        for size in sizes.data if sizes else ():
+            if str(size).isdigit() and int(size) != host.maybe("number", "huge_pages", "size_kib"):
+                aside += (sizes.maybe("number", size, "total") or 0) * int(size) / 1024
+    free = host.number("memory", "available_mib") + aside
+    if total <= 0:
+        return unknown("a memory of %d MiB" % total)
+    percent = 100.0 * free / total
+    if percent < p.least_percent:
+        return found("%.1f %% of the memory is free" % percent, round(percent, 1), p.expected("least_percent"))
     return PASSED
