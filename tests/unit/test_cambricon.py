@@ -218,3 +218,10 @@ def test_not_told_whether_it_is_initialized_is_no_fault():
     text = table([{"index": 0}], old=True)
     assert is_unknown(read({"": text.replace("On   ", "N/A  ")}, pci=on_bus(ADDRESSES[:1]))["devices"][0]["health"])
     assert read({"": text.replace("On   ", "Off  ")}, pci=on_bus(ADDRESSES[:1]))["devices"][0]["health"]["state"] == "failed"
+
+
+def test_a_card_that_tells_nothing_is_unknown_and_not_without():
+    lost = {"use": "N/A", "temp": "N/A", "draw": "N/A", "cap": "N/A", "used": "N/A", "total": "N/A"}
+    device = read({"": table([{"index": 0}, dict(lost, index=1)])}, pci=on_bus(ADDRESSES[:2]))["devices"][1]
+    values = [device["temperature_c"]["core"], device["power_w"]["draw"], device["power_w"]["limit"], device["memory_mib"], device["utilization_percent"]]
+    assert all(map(is_unknown, values))

@@ -214,3 +214,13 @@ def test_garbled_output_never_raises_and_never_shrinks():
             garbled.append(text[:start] + filler + text[start + length :])
         section = read({ALL: garbled[0], "": garbled[1], HEALTH: garbled[2]}, pci=pci)
         assert section["detection"]["state"] == "unavailable" or len(section["devices"]) >= 3
+
+
+def test_a_card_that_tells_nothing_is_unknown_and_not_without():
+    told = json.loads(cards(2))
+    numbers = ("(C)", "(W)", "(%)", "(MiB)")
+    told["card1"] = {key: "N/A" if key.endswith(numbers) else value for key, value in told["card1"].items()}
+    rows = table(2).replace("1     52.0C     117.0W     auto     400.0W     2%     0.0%", "1     " + "     ".join(["N/A"] * 6))
+    device = read({ALL: json.dumps(told), "": rows, HEALTH: health(2)}, pci=on_bus(ADDRESSES[:2]))["devices"][1]
+    values = [device["temperature_c"]["core"], device["power_w"]["draw"], device["power_w"]["limit"], device["memory_mib"], device["utilization_percent"]]
+    assert all(map(is_unknown, values))

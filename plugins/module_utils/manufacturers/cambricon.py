@@ -263,7 +263,9 @@ class Reading:
 
         def one(name, column, what, unit=None, low=None, high=None):
             """The more exact `cnmon info` first, then the column of the table."""
-            values = [fact(text, "%s: %s" % (where, what)) for text, where in ((said.get(name), "cnmon info"), (row.get(column), "cnmon")) if text is not None]
+            # N/A of an amount is no answer: no list tells which card has which sensor
+            read = build.told if unit else fact
+            values = [read(text, "%s: %s" % (where, what)) for text, where in ((said.get(name), "cnmon info"), (row.get(column), "cnmon")) if text is not None]
             if unit:
                 values = [quantity(value, what, unit) if is_known(value) else value for value in values]
             if low is not None:

@@ -14,8 +14,8 @@ import re
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.bus import DEVICES, on_pci
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact, quantity
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, whole, why
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.accelerators import fact
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, number, unknown, whole, why
 
 MANUFACTURER = "hygon"
 PLACES = ("hy-smi", "/opt/hyhal/bin/hy-smi", "/usr/local/hyhal/bin/hy-smi", "/opt/dtk/bin/rocm-smi")
@@ -88,10 +88,10 @@ def parse_table(text):
 def parse_health(text):
     """{index: (PCI address or None, word)} of lines `HCU[0] : Bus Id : 0000:09:00.0 : Healthy`."""
     told = {}
-    for number, said in _LINE.findall(text):
+    for index, said in _LINE.findall(text):
         bus = _BUS.search(said)
         word = re.split(r"\s*:\s+", said.strip())[-1].strip()
-        told[int(number)] = (build.normalize_pci(bus.group()) if bus else None, "" if _BUS.match(word) else word)
+        told[int(index)] = (build.normalize_pci(bus.group()) if bus else None, "" if _BUS.match(word) else word)
     return told
 
 
@@ -179,7 +179,7 @@ class Reading:
         def one(what, keys, column=None, unit=None, low=None, high=None):
             """The first of these keys that has a value, else the cell of the table."""
             told = [(key, card[key]) for key in keys if key in card] + ([("hy-smi: %s" % column, row[column])] if column in row else [])
-            values = [quantity(text, key, unit) if unit else fact(text, key) for key, text in told]
+            values = [_amount(text, key, unit) if unit else fact(text, key) for key, text in told]
             if low is not None:
                 values = [vendor_tool.within(value, low, high, what) for value in values]
             return next((value for value in values if is_known(value)), values[0] if values else unknown("hy-smi: %s: not printed" % what))
@@ -260,11 +260,16 @@ class Reading:
         return {"mode": "mig", "enabled": True, "profile": "%d instances" % len(mine)} if mine else unknown("the MIG mode of the node is not asked")
 
 
+def _amount(text, what, unit):
+    """N/A is no answer: no list tells which card has which sensor."""
+    return build.told(text, what, lambda words: number(words, what, unit))
+
+
 def _memory(card, what):
     for key, text in card.items():
         unit = key[len(what) :].strip(" ()") if key.startswith(what) else None
         if unit in UNITS:
-            value = quantity(text, key, unit)
+            value = _amount(text, key, unit)
             return int(value * UNITS[unit]) if is_known(value) else value
     return unknown("hy-smi: %s: not printed" % what)
 
