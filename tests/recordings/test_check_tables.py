@@ -16,12 +16,17 @@ PAGE = (nine.demo.ROOT / "docs" / "manufacturers.md").read_text(encoding="utf-8"
 OWN = ("preflight-panicked", "stale-container-sweep")  # rows of the run itself
 DEPTHS = ("declared", "simulated", "measured")
 MIG_ON = {"mig": "Enabled", "mig_devices": "None"}
+CONFIDENTIAL = [{"protected": "N/A"}, {"protected": "81559 MiB"}]  # one does not tell, of the other it is on
 THEAD_ON = nine.thead_samples.log([0], MIG_Mode={"Current": "Enabled", "Pending": "Enabled"})
 
 
 def parts(name):
     """The healthy node, and one that has what the healthy one has not."""
-    more = {"ascend": [nine.ascend_950()], "nvidia": [nine.nvidia(1, [MIG_ON], "x")], "thead": [nine.thead(1, "x", **{"-q": THEAD_ON})]}
+    more = {
+        "ascend": [nine.ascend_950()],
+        "nvidia": [nine.nvidia(1, [MIG_ON], "x"), nine.nvidia(2, CONFIDENTIAL, "y")],
+        "thead": [nine.thead(1, "x", **{"-q": THEAD_ON})],
+    }
     return [nine.PARTS[name](), *more.get(name, [])]
 
 
