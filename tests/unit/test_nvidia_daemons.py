@@ -215,6 +215,16 @@ def test_the_engine_of_dcgm(dcgm, daemons, expected):
     assert ask("dcgm-versions", sections)[0][1] == expected
 
 
+@pytest.mark.parametrize("active, level", [("active", None), ("inactive", "info")])
+def test_an_engine_of_a_container_has_the_version_of_its_image(active, level):
+    sections = synthetic.healthy(1)
+    sections["services"]["dcgm"] = {"client": "4.2.3", "engine": "4.4.1"}
+    sections["services"]["units"]["nvidia-dcgm"] = dict(sections["services"]["units"]["slurmd"], active=active)
+    assert ask("dcgm-versions", sections)[0][1:] == ("found", level)
+    sections["services"]["units"] = UNREAD
+    assert ask("dcgm-versions", sections)[0][1:] == ("found", None)
+
+
 def baseboard(count=8, switches=4, driver="nvidia-nvswitch", virtualization="none", name=synthetic.NAME):
     sections = synthetic.healthy(count)
     sections["host"]["virtualization"] = virtualization
@@ -233,7 +243,7 @@ def baseboard(count=8, switches=4, driver="nvidia-nvswitch", virtualization="non
         ({"count": 7, "switches": 3}, "found"),
         ({"switches": 4, "name": "NVIDIA A100-SXM4-80GB"}, "found"),
         ({"switches": 6, "name": "NVIDIA A100-SXM4-80GB"}, "passed"),
-        ({"driver": "none"}, "found"),
+        ({"driver": None}, "found"),
         ({"driver": UNREAD}, "unknown"),
         ({"switches": 0}, "not_applicable"),
         ({"driver": "vfio-pci"}, "not_applicable"),

@@ -98,7 +98,7 @@ def fabric_manager_log(view, p):
     scope="node",
     remedy="A switch that is missing left the bus or failed at its training: power the node off and on, then have the baseboard looked at."
     " One without a driver: load NVIDIA's driver again once the node is drained.",
-    follows=("driver-library-match", "device-vanished"),
+    follows=("driver-library-match", "device-vanished", "accelerators-detected", "driver-built", "driver-loadable"),
 )
 def nvswitches(view, p):
     view.pci()  # NoAnswer where the bus was not read
@@ -107,7 +107,7 @@ def nvswitches(view, p):
     switches = [e for e in bridges if e.maybe("text", "driver") not in FOREIGN]
     if bridges and not switches:
         return not_applicable("the NVSwitches that PCI shows are handed to a guest")
-    bare = [e.maybe("text", "address") or "?" for e in switches if e.maybe("text", "driver") == "none"]
+    bare = [e.maybe("text", "address") or "?" for e in switches if "driver" in e.data and e.data["driver"] is None]
     if bare:
         text = "%d NVSwitches have no driver: %s" % (len(bare), ", ".join(bare[:8]))
         return found(text, len(bare), expectation(0, "without a driver", "vendor document: NVIDIA Fabric Manager User Guide"))
@@ -152,5 +152,9 @@ def dcgm_versions(view, p):
             return not_applicable("no engine of DCGM runs on this node")
         return unknown(no.reason)
     if client != engine:
-        return found("dcgmi is %s, the engine that runs %s" % (client, engine), engine, expectation(client, origin="this node: the version on the disk"))
+        units = view.section("services").maybe("facts", "units")
+        # One that no unit runs is a container's, whose version is its image's.
+        own = units is None or any(units.maybe("text", name, "active") == "active" for name in ("nvidia-dcgm", "dcgm"))
+        text = "dcgmi is %s, the engine that runs %s%s" % (client, engine, "" if own else ", of no unit of the node")
+        return found(text, engine, expectation(client, origin="this node: the version on the disk"), level=None if own else "info")
     return PASSED
