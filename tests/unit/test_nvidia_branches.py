@@ -171,3 +171,67 @@ def test_links_that_are_not_supported(gap):
 def test_what_the_library_says_of_a_query_is_no_value(said):
     for fact in (report.fact(said, "x"), report.quantity(said, "x", "C"), report.flag(said, "x")):
         assert is_unknown(fact) and said in fact["unknown"]
+
+
+DEPRECATED = " [Deprecated; will be removed in CUDA 14.0. Use KMD Version instead]"
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_branch_610_names_versions_and_limits_anew(older):
+    """What it calls deprecated stands beside the new names, and is gone one day."""
+    ceiling = "<gpu_ceiling_power_limit><current_power_limit>650.00 W</current_power_limit><default_power_limit>700.00 W</default_power_limit>"
+    text = samples.log(samples.gpu(0), driver="610.43.02").replace("610.43.02<", "610.43.02%s<" % DEPRECATED)
+    text = text.replace("<attached", "<kmd_version>610.43.02</kmd_version><cuda_umd_version>13.3</cuda_umd_version><attached")
+    if not older:
+        text = without(text, "driver_version", "cuda_version", "current_power_limit", "default_power_limit")
+    text = text.replace("<gpu_power_readings>", "<gpu_power_readings>%s</gpu_ceiling_power_limit>" % ceiling)
+    section = nvidia.collect(samples.machine(samples.xml(text), count=1))
+    assert (section["driver"]["version"], section["driver"]["library_version"]) == ("610.43.02", "610.43.02")
+    assert section["driver"]["runtime_version"] == "13.3"
+    power = section["devices"][0]["power_w"]
+    assert (power["limit"], power["limit_default"], power["limit_max"]) == (650, 700, 700)
+
+
+TEXT_610 = """
+==============NVSMI LOG==============
+
+Timestamp                                              : Sat Nov 28 17:00:00 2026
+Driver Version                                         : 610.43.02%s
+CUDA Version                                           : 13.3 [Deprecated; will be removed in CUDA 14.0. Use CUDA UMD Version instead]
+KMD Version                                            : 610.43.02
+CUDA UMD Version                                       : 13.3
+
+Attached GPUs                                          : 1
+GPU 00000000:18:00.0
+    Product Name                                       : NVIDIA RTX PRO 6000 Blackwell Server Edition
+    GPU Recovery Action                                : Recover IMEX Domain
+    Temperature
+        GPU Current Temp                               : 41 C
+        GPU Current T.Limit Temp                       : 49 C
+        GPU Slowdown T.Limit Temp Specification        : -2 C
+    GPU Power Readings
+        Average Power Draw                             : 83.25 W
+        Instantaneous Power Draw                       : 90.00 W
+        GPU Ceiling Power Limit
+            Current Power Limit                        : 550.00 W
+            Requested Power Limit                      : 550.00 W
+            Default Power Limit                        : 600.00 W
+        Min Power Limit                                : 300.00 W
+        Max Power Limit                                : 600.00 W
+    GPU Memory Power Readings
+        Average Power Draw                             : N/A
+    Module Power Readings
+        Average Power Draw                             : N/A
+        Current Power Limit                            : N/A
+    Processes                                          : None
+"""
+
+
+def test_the_text_of_branch_610():
+    commands = [samples.xml("Segmentation fault\n", rc=139), samples.run("-q", stdout=TEXT_610 % DEPRECATED)]
+    section = nvidia.collect(samples.machine(*commands, count=1))
+    (card,) = section["devices"]
+    assert (section["driver"]["version"], section["driver"]["runtime_version"]) == ("610.43.02", "13.3")
+    assert (card["temperature_c"]["core"], card["temperature_c"]["margin_core"]) == (41, 49)
+    assert card["power_w"] == {"draw": 83.25, "limit": 550, "limit_default": 600, "limit_min": 300, "limit_max": 600}
+    assert card["health"] == {"state": "failed", "detail": "recovery action: recover_imex_domain"}

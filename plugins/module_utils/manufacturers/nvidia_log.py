@@ -20,6 +20,7 @@ TIMEOUT_LOG = 45
 _REASON = re.compile(r"clocks_(?:event|throttle)_reasons\Z")
 _INFOROM = re.compile(r"infoROM is corrupted at gpu ([0-9a-f:.]+)", re.IGNORECASE)
 _HANDLE = re.compile(r"Unable to determine the device handle for gpu ?(?:(\d{1,3}): )?(?:([0-9a-f:.]{7,}?): )?(?=\S)", re.IGNORECASE)
+_DEPRECATED = re.compile(r" ?\[Deprecated; [^\]]{0,200}\]\Z")  # branch 610 says it behind a value
 _TOKEN = re.compile(r"<(/?)([A-Za-z_][\w.-]*)([^<>]*)>|<[!?][^>]*>|([^<]+)")
 
 
@@ -38,7 +39,7 @@ class Log:
             self.gpus[-1]["processes"] = str(int(self.gpus[-1].get("processes") or 0) + 1)
 
     def leaf(self, path, text):
-        path = [part.lower() for part in path]
+        path, text = [part.lower() for part in path], _DEPRECATED.sub("", text)
         if path[0] != "gpu" or not self.gpus:
             self.top.setdefault("/".join(path), text)
             return
@@ -129,8 +130,8 @@ def _understood(command, log, sources):
     sources.append(report.source(command))
     said = command.stdout + "\n" + command.stderr
     cards = _cards(log, said)
-    driver = log.top.get("driver_version")
-    system = {"driver_version": driver, "cuda_version": log.top.get("cuda_version"), "source": command.subject, "argv": command.argv}
+    driver, cuda = (log.top.get(newer) or log.top.get(older) for newer, older in (("kmd_version", "driver_version"), ("cuda_umd_version", "cuda_version")))
+    system = {"driver_version": driver, "cuda_version": cuda, "source": command.subject, "argv": command.argv}
     system["attached"] = nvidia.value(log.top.get("attached_gpus"), "attached_gpus", "n")
     # nvidia-smi answers only when library and module are of one version
     found = re.search(r"NVML library version: (\S+)", said)

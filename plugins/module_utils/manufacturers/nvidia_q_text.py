@@ -27,6 +27,7 @@ memory_current_temp memory_temp
 gpu_slowdown_temp gpu_temp_slow_threshold
 memory_max_operating_temp gpu_temp_max_mem_threshold
 gpu_t_limit_temp gpu_temp_tlimit
+gpu_current_t_limit_temp gpu_temp_tlimit
 instantaneous_power_draw instant_power_draw
 pcie_generation/current current_link_gen
 pcie_generation/max max_link_gen
