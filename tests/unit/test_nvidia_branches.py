@@ -159,6 +159,17 @@ def test_a_line_of_links_is_of_no_other_card():
     assert nvidia_links.parse_errors(errors)[0]["errors"]["crc_errors"] == 0
 
 
+def test_a_link_that_sleeps_is_up():
+    lines = samples.nvlink(1, links=4, down={(0, 1)}).replace("Link 2: 26.562 GB/s", "Link 2: <sleep>").replace("Link 3: 26.562 GB/s", "Link 3: Sleep")
+    section = nvidia.collect(samples.machine(samples.xml(samples.log(samples.gpu(0))), samples.run("nvlink", "-s", stdout=lines), count=1))
+    links = section["devices"][0]["links"]
+    assert (links["total"], links["up"], links["down"], links["speed_gb_s"]) == (4, 3, [1], 26.562)
+    answer = {"system": {}, "gpus": [{"name": "X", "links": [1, 2, 0, 2]}]}
+    listing = samples.run("-L", stdout=samples.listing(1))
+    links = nvidia.collect(samples.machine(listing, nvml={"answer": answer}, count=1))["devices"][0]["links"]
+    assert (links["up"], links["down"]) == (3, [2])
+
+
 @pytest.mark.parametrize("gap", ["\n\t ", " "])
 def test_links_that_are_not_supported(gap):
     said = "GPU 0: NVIDIA A100 80GB PCIe (UUID: %s)%sNVML: Unable to retrieve NVLink information: Not Supported\n" % (samples.uuid(0), gap)

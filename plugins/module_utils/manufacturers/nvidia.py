@@ -204,7 +204,7 @@ def _links_by_nvml(raw):
         return _error(states, "NVLink") if isinstance(states, dict) else unknown("NVLink: not told")
     if not states:
         return not_applicable("no NVLink on this part")
-    down = [n for n, state in enumerate(states) if state != 1]
+    down = [n for n, state in enumerate(states) if state not in (1, 2)]
     group = links_group(len(states), down, speed=not_applicable("no link is up"))
     if len(down) < len(states):
         speed, errors = (raw.get(key) for key in ("link_speed", "link_errors"))

@@ -61,10 +61,11 @@ def parse_errors(text):
 def _states(told):
     said, links = told["said"], told["links"]
     down = sorted(n for n, text in links.items() if "inactive" in text.lower())
-    speeds = {n: _SPEED.match(text) for n, text in links.items() if n not in down}
+    # one that sleeps (NVML_NVLINK_STATE_SLEEP) is up and idle
+    speeds = {n: _SPEED.match(text) for n, text in links.items() if n not in down and "sleep" not in text.lower()}
     odd = ["link %d: %s" % (n, links[n]) for n, found in speeds.items() if not found]
     if links:
-        speed = min(float(found.group(1)) for found in speeds.values()) if speeds and not odd else not_applicable("no link is up")
+        speed = min(float(found.group(1)) for found in speeds.values()) if speeds and not odd else not_applicable("no link that is awake")
         return links_group(len(links), down, odd[0] if odd else "", speed)
     if "all links are inactive" in said.lower():
         return {"kind": "nvlink", "total": unknown(said), "up": 0, "down": unknown(said)}
