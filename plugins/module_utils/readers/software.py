@@ -10,6 +10,7 @@ import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT, NOT_A_DIRECTORY
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.privacy import redact
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_options
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 
 _GONE = (ABSENT, NOT_A_DIRECTORY)
@@ -148,7 +149,8 @@ def _images(host):
 
 def collect(host):
     uname = host.uname()
-    machine = uname.value.get("machine", "x86_64") if uname.ok and isinstance(uname.value, dict) else "x86_64"
+    told = uname.value if uname.ok and isinstance(uname.value, dict) else {}
+    machine = told.get("machine", "x86_64")
     toolkits = {name: _library(host, machine, *places) for name, places in TOOLKITS.items()}
     toolkits.update((name, _runtime(host, machine, ((path, _INSTALLED),))) for name, path in INSTALLED.items())
     return {
@@ -157,4 +159,5 @@ def collect(host):
         "toolkits": toolkits,
         "environment": _environment(host),
         "images": _images(host),
+        "kernel_options": kernel_options.read(host, told.get("release")),
     }

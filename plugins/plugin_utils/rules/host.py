@@ -161,3 +161,24 @@ def memory_available(view, p):
     if percent < p.least_percent:
         return found("%.1f %% of the memory is free" % percent, round(percent, 1), p.expected("least_percent"))
     return PASSED
+
+
+@rule(
+    id="kernel-peer-to-peer",
+    layer=1,
+    level="info",
+    title="The kernel can move data between devices past the host's memory",
+    reads=("software", "accelerators"),
+    scope="node",
+    remedy="Start a kernel that is built with both options, where RDMA or storage reads an accelerator's memory and no module of its vendor stands in for it.",
+    parameters={"manufacturers": Parameter("list", ["amd"], "", "vendor document: Linux amdkfd, HSA_AMD_P2P; ROCm, hipFile, kernel P2PDMA support")},
+)
+def kernel_peer_to_peer(view, p):
+    if not any(device.manufacturer in p.manufacturers for device in view.packages):
+        return not_applicable("no accelerator of %s" % " or ".join(p.manufacturers))
+    options = view.section("software").facts("kernel_options")
+    missing = [name for name in ("p2pdma", "dmabuf_move_notify") if not options.flag(name)]
+    if missing:
+        words = ", ".join("CONFIG_PCI_P2PDMA" if name == "p2pdma" else "CONFIG_DMABUF_MOVE_NOTIFY" for name in missing)
+        return found("The kernel is built without %s" % words, "without %s" % words, p.expected("manufacturers", value="both options"))
+    return PASSED
