@@ -85,8 +85,8 @@ def test_a_fault_of_an_intel_gpu(name):
 @pytest.mark.parametrize(
     ("words", "text", "untold"),
     [
-        ("health -l -j", {"hang": True}, ["ecc-uncorrected"]),  # nothing is asked after it, so no dump
-        ("health -l -j", "", []),  # the word of the tool is not required
+        ("health -l -j", {"hang": True}, ["device-health", "ecc-uncorrected"]),  # nothing is asked after it, so no dump
+        ("health -l -j", "", ["device-health"]),
         (xpu.DUMP, xpu.dump(8, gone=("ue", "ce")), ["ecc-uncorrected"]),
         (xpu.DUMP, {"denied": True}, ["ecc-uncorrected"]),
     ],

@@ -190,12 +190,15 @@ def hanging(name, number, note):
     """amd-smi never answers; the driver's files do."""
     node = base(name, number, note)
     node.run("amd-smi", "version", "--json", hang=True)
+    nodes_of = ["/dev/kfd"] + ["/dev/dri/renderD%d" % (128 + index) for index in range(len(BUSES))]
+    node.run("find", *nodes_of, "-maxdepth", "0", "!", "-writable", rc=0, stdout="")
     for index in range(len(BUSES)):
         base_path = "%s/%s" % (machine.DEVICES, bdf(index))
         node.lines(
             base_path, product_name="AMD Instinct MI300X OAM", unique_id=serial(number, index)[2:].lower(), serial_number=board(number, index),
             mem_info_vram_total=206141652992, mem_info_vram_used=298844160, gpu_busy_percent=0, pcie_replay_count=0, current_compute_partition="SPX",
             current_memory_partition="NPS1", vbios_version="113-NLM3000-108",
+            pp_dpm_sclk="S: 132Mhz *\n0: 500Mhz\n1: 2100Mhz", pp_dpm_mclk="0: 900Mhz *\n1: 1300Mhz", power_dpm_force_performance_level="auto",
         )  # fmt: skip
         node.files[base_path + "/fw_version"] = {"dir": ["mec_fw_version", "rlc_fw_version"]}
         node.lines(base_path + "/fw_version", mec_fw_version="0x000000b4", rlc_fw_version="0x00000044")

@@ -101,8 +101,8 @@ def _processors(node, scaling, mitigations):
         node.lines("%s/cpu0/cpuidle/state%d" % (CPU, number), name=name, latency=latency, disable=0)
     node.files[CPU + "/vulnerabilities"] = {"dir": sorted(mitigations)}
     node.lines(CPU + "/vulnerabilities", **mitigations)
-    throttled = CPU + "/cpu0/thermal_throttle/package_throttle_count"
-    node.files[throttled] = "0\n" if scaling == "intel_pstate" else {"absent": True}
+    for throttled in ("package_throttle_count", "package_throttle_total_time_ms"):
+        node.files["%s/cpu0/thermal_throttle/%s" % (CPU, throttled)] = "0\n" if scaling == "intel_pstate" else {"absent": True}
 
 
 def _settings(node, release, driver):
@@ -131,6 +131,11 @@ def _settings(node, release, driver):
         node.files["/var/lib/dkms"] = {"absent": True}
     if version:
         node.run("modinfo", "-F", "version", name, rc=0, stdout=version + "\n")
+    if name == "amdgpu":
+        options = "/boot/config-%s" % release
+        node.files[options] = {"exists": True}
+        told = "CONFIG_PCI_P2PDMA=y\nCONFIG_DMABUF_MOVE_NOTIFY=y\n"
+        node.run("grep", "-E", "^(CONFIG_PCI_P2PDMA|CONFIG_DMABUF_MOVE_NOTIFY)=", options, rc=0, stdout=told)
 
 
 def _units(node, running):

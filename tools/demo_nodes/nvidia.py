@@ -198,7 +198,7 @@ GPU = """\t<gpu id="{bus}">
 \t</gpu>
 """
 H100 = {
-    "name": "NVIDIA H100 80GB HBM3", "architecture": "Hopper", "vbios": "96.00.C9.00.02", "inforom": "G520.0200.00.06", "driver": "570.195.03", "cuda": "12.8",
+    "name": "NVIDIA H100 80GB HBM3", "architecture": "Hopper", "vbios": "96.00.C9.00.02", "inforom": "G520.0200.00.06", "driver": "580.105.08", "cuda": "13.0",
     "memory": 81559, "reserved": 551, "limit": "700.00", "clique": 0, "cluster": "00000000-0000-0000-0000-000000000000", "chassis": "N/A", "tray": "N/A",
     "slot": "N/A", "rate": "26.562 GB/s", "addressing": "None", "machine": "x86_64",
     "device": "233010DE", "banks": 2560, "clock": 1980, "hbm_clock": 2619, "summary": "N/A", "bandwidth": "N/A", "flag": "N/A", "configuration": "N/A",
