@@ -81,7 +81,12 @@ def section(devices, manufacturer="nvidia", detection=None, driver=None, checks=
         devices,
         detection or accelerators.detection(manufacturer, devices, pci=on_bus),
         driver
-        or {"version": version, "module_version": version, "library_version": version, "tool_version": version, "runtime": "CUDA", "runtime_version": "13.0"},
+        or dict(
+            dict.fromkeys(("version", "module_version", "library_version", "tool_version"), version),
+            runtime="CUDA",
+            runtime_version="13.0",
+            unified_memory="ready",
+        ),
         [{"source": "nvidia-smi -q -x", "status": "ok", "seconds": 0.9, "detail": ""}],
         checks,
     )

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import network_samples
 import pytest
 import synthetic
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import network_devices
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine, policy, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
@@ -269,7 +272,9 @@ def test_one_change_on_a_node(rule, change, variables, outcome):
 
 
 def test_a_healthy_node_has_no_finding_and_nothing_unknown():
-    judged = judge(synthetic.healthy(), accelerator_expected_count=8, accelerator_expected_model="*H100*")
+    recorded = {"schema": "fleetproof.accelerator/recording/v1", "recorded": synthetic.STAMP, "files": network_samples.node(), "commands": [], "host": {}}
+    around = {"network_devices": network_devices.collect(ReplayHost(recorded)), "software": {"timestamp": synthetic.STAMP}}
+    judged = judge(dict(synthetic.healthy(), **around), accelerator_expected_count=8, accelerator_expected_model="*H100*")
     assert judged.findings == []
     assert [gap for gap in judged.gaps if gap[1] not in ("not_applicable", "not_run")] == []
     # no container is started by a preflight that was not asked for it
