@@ -97,6 +97,18 @@ def test_virtual_functions_are_counted_only():
     assert list(section["rails"]) == ["0", "1"] and section["counts"] == {"rails": 2, "virtual_functions": 1, "interfaces": 3}
 
 
+@pytest.mark.parametrize("word", ["²", "9" * 5000, "zz", "-1", ""])
+def test_tables_of_routes_that_hold_garbage(word):
+    files = samples.node(rails=1)
+    files["/proc/net/route"] += "rdma0\t00000000\t0114A8C0\t0003\t0\t0\t%s\t00000000\t0\t0\t0\n" % word
+    zero = "0" * 32
+    files["/proc/net/ipv6_route"] = "%s 00 %s 00 fe80%s %s 00000001 00000000 00000003 rdma0\n" % (zero, zero, "1" * 28, word)
+    files["/proc/net/if_inet6"] = "20010db8000000010000000000000007 03 %s 00 80 rdma0\n" % word
+    section = read(files, samples.commands(1))
+    assert [route["interface"] for route in section["default_routes"]] == ["eno1"]
+    assert section["subnets"]["0"] == ["10.1.0.0/24"]
+
+
 def test_what_is_above_an_interface_and_no_bond():
     files = samples.node(rails=2)
     files["/sys/class/net/rdma0/master"] = {"link": "../../../virtual/net/br-storage"}

@@ -9,6 +9,7 @@ import config_space
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import pci_path
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_unknown
 
 GPU, NIC, DRIVE = "0000:1a:00.0", "0000:1b:00.0", "0000:42:00.0"
 BELOW = ("pci0:a", "0000:a0:01.0", "0000:a1:00.0")
@@ -38,6 +39,14 @@ def tree():
 
 def read(files, **accelerators):
     return pci_path.read(host(config_space.whole(files)), accelerators or {"nvidia:0": GPU})
+
+
+@pytest.mark.parametrize("offered", ["f" * 5000, "zz", "0", "-1", ""])
+def test_sizes_that_a_region_cannot_have_are_unknown(offered):
+    files = tree()
+    (path,) = [name for name in files if name.endswith("_resize") and GPU in name]
+    files[path] = offered + "\n"
+    assert is_unknown(read(files)["ends"][0]["bar"]["resizable_to_mib"])
 
 
 def test_a_card_and_its_adapter_below_one_switch():

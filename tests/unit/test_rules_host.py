@@ -307,6 +307,12 @@ def test_a_drive_that_did_not_tell_is_never_healthy_and_never_broken():
     assert levels(changed(sick, ("storage health 3", {"name": "nvme3", "problem": "timeout", "refused": False}))) == {"drive-health": "fail"}
 
 
+def test_a_size_of_huge_pages_that_is_no_number_counts_for_nothing():
+    for size in ("9" * 5000, "²", "x", ""):
+        judged = changed(("settings huge_pages", {size: {"total": 4, "free": 4}}))
+        assert judged.outcome("memory-available") == "passed"
+
+
 def test_disks_of_a_cloud_have_no_spare_blocks_and_keep_no_log():
     guest = ("host virtualization", "amazon")
     assert levels(changed(guest, ("storage health 3 spare_percent", 0), ("storage health 3 spare_threshold_percent", 0))) == {}

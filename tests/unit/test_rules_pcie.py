@@ -210,6 +210,14 @@ def test_acs(tree):
     assert told("pcie-acs", tree.sections()) == [("found", "info", "n1")]
 
 
+def test_acs_where_it_is_not_known_whether_the_iommu_translates(tree):
+    tree.change(DOWN, acs=["ReqRedir"])
+    sections = tree.sections()
+    for end in sections["paths.nvidia"]["ends"]:
+        end["iommu"] = {"group": 7, "type": {"unknown": "denied"}}
+    assert told("pcie-acs", sections) == [("found", "warn", "n1")]
+
+
 def test_acs_of_a_port_of_an_adapter_alone_does_not_count(tree):
     tree.change(BESIDE, acs=["ReqRedir"])
     assert said("pcie-acs", tree.sections()) == {"passed"}

@@ -211,6 +211,8 @@ def test_a_container_of_a_firmware_raid_is_no_array_that_stands_still():
     assert (one["name"], one["state"], one["wanted"], one["working"]) == ("md126", "active", 2, 2)
     (one,) = software_raid.parse(text % (1, "_"))
     assert one["working"] == 1
+    (one,) = software_raid.parse("md3 : active raid1 sdd[0]\n      9 blocks [%s/2] [U_]\n" % ("9" * 5000))
+    assert one["wanted"] is None
     (one,) = software_raid.parse("md3 : inactive sdd[0](S)\n      9 blocks super 1.2\n")
     assert one["state"] == "inactive"
 

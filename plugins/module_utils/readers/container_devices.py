@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT, NOT_A_DIRECTORY
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown, whole
 
 _CONTAINER = re.compile(r"(?:(?:cri-containerd|docker|crio|libpod|nerdctl)-)?([0-9a-f]{64})(?:\.scope)?\Z")
 _ABOVE = re.compile(r"(?:kubepods.*|burstable|besteffort|pod.*|system\.slice|machine\.slice|docker|cri-containerd|libpod_parent)\Z")
@@ -103,7 +103,7 @@ class _Look:
 def _majors(text):
     """Numbers of the character devices in /proc/devices."""
     part = text.partition("Block devices:")[0]
-    return {int(line.split()[0]) for line in part.splitlines() if line.split() and line.split()[0].isdecimal()}
+    return {whole(line.split()[0]) for line in part.splitlines() if line.split()}
 
 
 def _unlinked(host, names):
@@ -131,7 +131,7 @@ def read(host, version):
     look, checked, mounted = _Look(host, _majors(table.value)), 0, 0
     for path, ident in cgroups:
         listed = host.read_text(path + "/cgroup.procs", 1 << 16)
-        pids = [word for word in listed.value.split() if word.isdecimal()] if listed.ok else []
+        pids = [word for word in listed.value.split() if whole(word) is not None] if listed.ok else []
         if not pids:
             continue  # it ended, or has groups of its own
         pid = int(pids[0])

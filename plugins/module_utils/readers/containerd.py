@@ -21,7 +21,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.con
     texts,
     version,
 )
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown, whole
 
 CONFIG = "/etc/containerd/config.toml"
 _CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")  # config version 1, 2, 3
@@ -188,7 +188,7 @@ def read(asked, instance="", socket="/run/containerd/containerd.sock", config=CO
         answer = asked.run("containerd", "--version")
         served = version(answer.stdout, "containerd --version") if answer.succeeded else unknown(answer.reason)
     number = served.partition(".")[0] if isinstance(served, str) else ""
-    major = int(number) if number.isdigit() else None
+    major = whole(number)
     disk, files, where, why = (
         _on_disk(asked, config, configured if own and isinstance(configured, bool) else None, major)
         if config

@@ -15,6 +15,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 
 LLDP = "/run/systemd/netif/lldp"
 _WIDEST = 32  # subnets of an interface that are told
+_HEX = re.compile(r"[0-9a-f]{1,8}\Z")
 
 
 def _ipv4(word):
@@ -36,7 +37,7 @@ def _routes(host):
     subnets, default = {}, []
     for line in answer.value.splitlines()[1:4096]:
         words = line.split()
-        if len(words) < 8 or not all(re.match(r"[0-9A-F]{8}\Z", words[at]) for at in (1, 2, 7)) or not words[6].isdigit():
+        if len(words) < 8 or not all(re.match(r"[0-9A-F]{8}\Z", words[at]) for at in (1, 2, 7)) or not re.match(r"[0-9]{1,10}\Z", words[6]):
             continue
         name, length = words[0], bin(int(words[7], 16)).count("1")
         if not length and words[1] == "00000000":
@@ -46,12 +47,12 @@ def _routes(host):
     answer = host.read_text("/proc/net/ipv6_route")
     for line in answer.value.splitlines()[:8192] if answer.ok else ():
         words = line.split()
-        if len(words) > 9 and words[1] == "00" and words[9] != "lo" and words[0].strip("0") == "" and words[4].strip("0"):
+        if len(words) > 9 and words[1] == "00" and words[9] != "lo" and words[0].strip("0") == "" and words[4].strip("0") and _HEX.match(words[5]):
             default.append({"family": "ipv6", "interface": words[9], "metric": int(words[5], 16)})
     answer = host.read_text("/proc/net/if_inet6")
     for line in answer.value.splitlines()[:4096] if answer.ok else ():
         words = line.split()
-        if len(words) == 6 and words[3] == "00" and re.match(r"[0-9a-f]{32}\Z", words[0]):  # global scope
+        if len(words) == 6 and words[3] == "00" and re.match(r"[0-9a-f]{32}\Z", words[0]) and _HEX.match(words[2]):  # global scope
             subnets.setdefault(words[5], []).append(_ipv6(words[0], min(int(words[2], 16), 128)))
     return {name: sorted(set(found))[:_WIDEST] for name, found in subnets.items()}, sorted(default, key=lambda r: (r["family"], r["metric"], r["interface"]))[
         :16

@@ -108,7 +108,7 @@ def _bar(host, address):
     if offered.status == ABSENT:
         most = not_applicable("no resizable BAR")
     else:
-        most = from_answer(offered, lambda text: 1 << int(text, 16).bit_length() - 1)
+        most = from_answer(offered, lambda text: 1 << int(re.findall(r"^[0-9a-f]{1,16}\Z", text)[0], 16).bit_length() - 1)
     return {"largest_mib": size // _MIB, "resizable_to_mib": most}
 
 

@@ -42,7 +42,7 @@ def _huge_pages(host):
     listing = host.listdir(HUGE)
     if not listing.ok:
         return not_applicable("kernel without huge pages") if listing.status == ABSENT else unknown(listing.reason)
-    sizes = sorted(n for n in listing.value if re.match(r"hugepages-\d+kB\Z", n))
+    sizes = sorted(n for n in listing.value if re.match(r"hugepages-[0-9]{1,12}kB\Z", n))
     return {n[10:-2]: {key: fact(host, "%s/%s/%s_hugepages" % (HUGE, n, name), integer) for key, name in (("total", "nr"), ("free", "free"))} for n in sizes}
 
 

@@ -21,7 +21,7 @@ def parse(text):
         elif found and re.search(r"super external:[a-z]", line):
             found.pop()  # mdadm(8): a container only holds the arrays' members, and is never active
         elif found:
-            counts = re.search(r"\[(\d+)/(\d+)\] \[[U_]+\]", line)
+            counts = re.search(r"\[([0-9]{1,6})/([0-9]{1,6})\] \[[U_]+\]", line)
             action = re.search(r"(recovery|resync|reshape|check)\s*=", line)
             if counts:
                 found[-1]["wanted"], found[-1]["working"] = int(counts.group(1)), int(counts.group(2))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import whole
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     Parameter,
@@ -152,8 +153,8 @@ def memory_available(view, p):
     if not view.missing("settings"):
         sizes = view.section("settings").maybe("facts", "huge_pages")
         for size in sizes.data if sizes else ():
-            if str(size).isdigit() and int(size) != host.maybe("number", "huge_pages", "size_kib"):
-                aside += (sizes.maybe("number", size, "total") or 0) * int(size) / 1024
+            if whole(str(size)) not in (None, host.maybe("number", "huge_pages", "size_kib")):
+                aside += (sizes.maybe("number", size, "total") or 0) * whole(str(size)) / 1024
     free = host.number("memory", "available_mib") + aside
     if total <= 0:
         return unknown("a memory of %d MiB" % total)

@@ -292,7 +292,7 @@ def _acs(made, handed_on):
             said = settings if acs is None else acs
             unread = unread or (said.get("unknown") if said.__class__ is dict else None) or "not read"
     if redirecting:
-        translated = {end["iommu"].get("type") for end in cards if end.get("iommu").__class__ is dict} & {"DMA", "DMA-FQ"} if cards else set()
+        translated = any(end["iommu"].get("type") in ("DMA", "DMA-FQ") for end in cards if end.get("iommu").__class__ is dict)
         text = "ACS sends requests between devices through the root complex at %d ports above accelerators: %s" % (
             len(redirecting), ", ".join(clean(port, 20) for port in redirecting[:6]),
         )  # fmt: skip
