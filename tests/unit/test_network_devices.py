@@ -207,6 +207,9 @@ def test_bonds_and_their_members():
         ("/run/systemd/network/10-netplan-rdma1.network", "[Match]\nName=rdma1\n\n[Network]\nBond=bond0\n", ["rdma1"]),
         ("/etc/systemd/network/rails.network", "[Match]\nName=rdma*\n[Network]\nBond=bond0\n", []),
         ("/etc/systemd/network/rails.network", "[Match]\nName=rdma1\n[Network]\nBond=bond7\n", []),
+        # What several kinds of machine may have: an interface that is not there is none of this one's.
+        ("/etc/systemd/network/rails.network", "[Match]\nName=rdma0 rdma1 eth7\n[Network]\nBond=bond0\n", ["rdma1"]),
+        ("/etc/systemd/network/rails.network", "[Match]\nName=eth7\n[Network]\nBond=bond0\n", ["eth7"]),
         ("/etc/systemd/network/rails.network", {"error": "EACCES"}, None),
     ],
 )

@@ -43,8 +43,10 @@ def _configured(host):
             lines = [line.partition("=") for line in answer.value.splitlines()] if answer.ok else ()
             told = {key.strip(): value.strip().strip("\"'") for key, equal, value in lines if equal}
             if master in told and told.get("ONBOOT") != "no":
-                names = _names(told.get(device, ""))
-                found.setdefault(told[master], set()).update(n for n in names if not re.search(r"[*?\[!]", n))
+                names = [n for n in _names(told.get(device, "")) if not re.search(r"[*?\[!]", n)]
+                if len(names) > 1:  # one file for several kinds of machine names what not each of them has
+                    names = [n for n in names if host.readlink("%s/%s" % (NET, n)).ok]
+                found.setdefault(told[master], set()).update(names)
     return found, problem
 
 
