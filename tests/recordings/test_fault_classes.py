@@ -8,8 +8,10 @@ from __future__ import annotations
 import amd_samples
 import ascend_samples
 import fault_nodes as f
+import host_samples
 import product_nodes
 import pytest
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import systemd_units
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known
 
 unit = amd_samples.unit
@@ -21,17 +23,22 @@ CLASSES = {
         "gaudi": f.gaudi(query=("ecc.errors.uncorrected.volatile.total", "1")), "kunlunxin": f.lines(("Volatile/DRAM Uncorrectable", "3")),
         "cambricon": f.several(f.added("    ECC Error :\n        uncorrected : 1\n"), f.row("", "| 3%                0 |", "| 3%                1 |")),
         "metax": f.added("    ECC Errors\n\tSRAM Uncorrectable                        : 1 \n"),
+        "hygon": f.native("librocm_smi64", "ecc.uncorrected_volatile", 1), "mthreads": f.native("libmtml", "ecc.uncorrected_volatile", 1),
     }),
     "a row remap that waits": ("row_remap.pending", "row-remap-pending", "fail", {
         "nvidia": f.xml(remapped_row_pending="Yes"), "thead": f.lines(("Remapped Rows/Pending", "Yes")),
+        "cambricon": f.native("libcndev", "row_remap.pending", 1),
     }),
     "a row remap that failed": ("row_remap.failed", "row-remap-failed", "fail", {
         "nvidia": f.xml(remapped_row_failure="Yes"), "thead": f.lines(("Remapping Failure Occurred", "Yes")),
+        "cambricon": f.native("libcndev", "row_remap.failed", 1),
     }),
     "no spare rows": ("row_remap.banks.none", "row-remap-banks", "warn", {"nvidia": f.xml(row_remapper_histogram_none="1 bank(s)")}),
     "a page that waits to be retired": ("retired_pages.pending", "retired-pages-pending", "fail", {
         "amd": f.table("bad-pages", pending=[{"page_address": "0x1"}]), "ascend": f.ecc(waiting=1),
         "thead": f.lines(("Pending Page Blacklist", "Yes")),
+        "cambricon": f.native("libcndev", "retired_pages.pending", 1), "hygon": f.native("librocm_smi64", "retired_pages.pending", 1),
+        "mthreads": f.native("libmtml", "retired_pages.pending", 1),
     }),
     "more retired pages than are tolerated": ("retired_pages.uncorrected", "retired-pages", "fail", {
         "amd": f.table("bad-pages", retired=[{"page_address": hex(n)} for n in range(257)]),
@@ -48,6 +55,8 @@ CLASSES = {
     }),
     "a link that is down": ("links.up", "links-up", "fail", {
         "nvidia": f.links_down, "amd": f.xgmi(lambda told: told["link_port_status"][1]["link_status"].__setitem__(0, "D")),
+        "cambricon": f.native("libcndev", "links", [1, 1, 0, 1, 1, 1]), "hygon": f.native("librocm_smi64", "links", [1, 0]),
+        "mthreads": f.native("libmtml", "links", [0] + [1] * 13),
     }),
     "fewer links than its neighbors": ("links.up", "links-like-siblings", "warn", {"thead": f.icn}),
     "fewer links than its product has": ("links.total", "product-links", "fail", {"nvidia": f.fewer_links}),
@@ -163,6 +172,9 @@ OTHERWISE = {
     ("links.up", "thead"): "its tool does not tell which ports the product uses: its neighbors do",
     ("links.total", "amd"): "it counts the neighbors that are there",
     ("links.total", "ascend"): "no count of a product is known",
+    ("links.total", "cambricon"): "no count of a product is known",
+    ("links.total", "mthreads"): "no count of a product is known",
+    ("retired_pages.uncorrected", "mthreads"): "its maker tells no limit",
     ("health.state", "nvidia"): "what it goes by has its own findings; a corrupt InfoROM: the test below",
     ("links.speed_gb_s", "ascend"): "a link with fewer lanes: the test below",
     ("memory_mib", "mthreads"): "its tool tells less while the IOMMU is off in the firmware: unknown",
@@ -349,6 +361,42 @@ def service(made, name, **state):
 def test_a_fabric_manager_that_is_dead(product):
     found = told(recorded(product, None, lambda made, _part: service(made, "nvidia-fabricmanager", active="failed", sub="failed")))
     assert {one[:2] for one in grave(found)} == {("fabric-manager", FAIL)}
+
+
+def failed_units(made, *names):
+    entry = next(entry for entry in made["commands"] if entry["argv"] == systemd_units.FAILED)
+    entry["stdout"] = "".join("%s.service loaded failed failed %s\n" % (name, name) for name in names)
+
+
+def test_a_kernel_without_the_driver_and_the_daemons_that_ended():
+    def silent(part):
+        part.natives = {"nvml": {"error": "NVML_ERROR_DRIVER_NOT_LOADED"}}
+        for entry in part.commands:
+            entry.update(rc=9, stdout="NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n")
+
+    def started(made, part):
+        files, release = made["files"], host_samples.NEXT
+        made["host"]["uname"]["release"] = release
+        files["/lib/modules"] = {"dir": [release, host_samples.RELEASE]}
+        files.update({"/lib/modules/%s/modules.dep" % release: {"exists": True}, "/sys/module": {"dir": ["module", "mlx5_core"]}})
+        files.update({path: {"absent": True} for path in files if path.startswith("/sys/module/nvidia")})
+        files.update({path: {"absent": True} for path in files if any(path.endswith(address + "/driver") for address in part.addresses)})
+        for name in ("nvidia-fabricmanager", "nvidia-persistenced"):
+            service(made, name, active="failed", sub="failed")
+        failed_units(made, "nvidia-fabricmanager", "nvidia-persistenced")
+
+    found = told(recorded("H100 SXM 80 GB", silent, started), accelerator_expected_count=8)
+    assert grave(found) == {("driver-built", FAIL, "node")}
+    assert {rule for rule, _subject in found[1]} >= {"accelerators-detected", "fabric-manager", "service-failed"}
+
+
+def test_a_fabric_manager_that_failed_is_one_finding():
+    def change(made, _part):
+        service(made, "nvidia-fabricmanager", active="failed", sub="failed")
+        failed_units(made, "nvidia-fabricmanager")
+
+    found = told(recorded("H100 SXM 80 GB", None, change))
+    assert {one[:2] for one in grave(found)} == {("fabric-manager", FAIL)} and ("service-failed", "node") in found[1]
 
 
 def test_a_memory_exchange_that_is_dead():

@@ -18,13 +18,14 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules imp
 from host_samples import DRIVER, NEXT, RELEASE, module, smbios, wtmp
 
 OPTIONS = {"kv_cache_path": "/data", "directories": ["/data"]}
+SDA = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda/device/"
 MC0 = hardware.EDAC + "/mc0/"
 BTRFS = "/sys/fs/btrfs/0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9/"
 MINE = (
     "recorded-errors", "machine-checks", "drive-count", "cpu-throttled", "cpu-idle-states", "vendor-daemons", "open-files-limit",
     "memory-uncorrected", "memory-corrected", "memory-offline", "memory-modules", "memory-installed", "cpu-microcode", "cpu-governor", "cpu-mitigations",
     "bmc-sensors", "bmc-events", "kv-cache-path", "file-system-writable", "file-system-errors", "disk-room", "shared-memory", "drive-health", "drive-wear",
-    "drive-log", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
+    "drive-log", "drive-state", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
     "service-limits", "driver-built", "driver-next-kernel", "driver-on-disk", "driver-loadable", "driver-installed-once", "service-failed", "service-down",
     "service-versions", "time-daemons", "own-name", "unexpected-restart", "processes-stuck", "zombies",
 )  # fmt: skip
@@ -130,6 +131,9 @@ FAULTS = {
     "a deferred error": ({}, {"interrupts": {"stdout": host_samples.INTERRUPTS.replace("DFR:          0", "DFR:          3")}}, {"machine-checks": "warn"}),
     "a critical warning": ({}, smart(critical_warning=4), {"drive-health": "fail"}),
     "a hot drive": ({}, smart(critical_warning=2), {"drive-health": "warn"}),
+    "a drive that is gone": ({"/sys/class/nvme/nvme3/state": "dead\n"}, {}, {"drive-state": "fail"}),
+    "a drive that is being reset": ({"/sys/class/nvme/nvme3/state": "resetting\n"}, {}, {"drive-state": "warn"}),
+    "a disk that was taken offline": ({SDA + "state": "offline\n"}, {}, {"drive-state": "fail"}),
     "a worn drive": ({}, smart(percent_used=97), {"drive-wear": "warn"}),
     "media errors": ({}, smart(media_errors=8), {"drive-wear": "warn"}),
     "a SATA disk that fails its test": ({}, {"sda": {"rc": 8, "stdout": '{"smart_status": {"passed": false}}'}}, {"drive-health": "fail"}),

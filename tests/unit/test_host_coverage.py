@@ -61,6 +61,7 @@ HOST = {
     "TPM": ("hardware.tpm.version", ["cohort-tpm"]),
     "measured boot": ("hardware.tpm.measured_boot", ["cohort-tpm"]),
     "NVMe inventory": ("storage.disks", ["drive-count", "cohort-disks"]),
+    "state of drives": ("storage.disks", ["drive-state", "drive-count"]),
     "SMART": ("storage.health", ["drive-health", "drive-wear", "drive-log"]),
     "RAID": ("storage.arrays", ["raid-arrays", "cohort-raid"]),
     "file systems": ("storage.file_system_errors", ["file-system-errors"]),

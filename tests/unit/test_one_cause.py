@@ -231,6 +231,24 @@ def test_a_dying_drive_and_its_file_system(tree):
     assert set(judged(say(sections, lost.replace("nvme0n1", "sda")))[0]) == {"drive-health", "kernel-storage-errors"}
 
 
+def test_a_drive_that_is_gone_its_namespace_and_its_file_system(tree):
+    sections = tree.sections()
+    said = ("nvme nvme0: Disabling device after reset failure: -19", "I/O error, dev nvme0n1, sector 2048 op 0x1:(WRITE)")
+    said += ("XFS (nvme0n1p2): Corruption of in-memory data detected.  Shutting down filesystem",)
+    say(sections, *said)
+    roots, follow = judged(sections)
+    assert roots == {"kernel-storage-errors": "fail"} and follow == {}
+    told = engine.judge("n1", synthetic.envelopes(sections), policy.parse({}), profiles.find("preflight")).findings
+    assert [one["subject"]["id"] for one in told if one["rule"] == "kernel-storage-errors"] == ["nvme0"]
+    sections["storage"]["disks"][0]["state"] = "dead"
+    assert judged(sections) == ({"drive-state": "fail"}, {"kernel-storage-errors": ["drive-state"]})
+
+
+def test_a_file_system_of_a_disk_and_of_an_array_is_named():
+    for line, place in (("EXT4-fs error (device sda2): ext4_lookup:1785: inode #2", "sda2"), ("XFS (md0): log I/O error -5", "md0")):
+        assert list(kernel_log.fold("[9000.5] " + line, 1764400000)[0][0]["places"]) == [place]
+
+
 def test_a_memory_module_that_is_mapped_out(tree, tmp_path):
     def short(sections):
         sections["host"]["memory"].update(total_mib=1800000, per_numa_mib={"0": 1031968, "1": 768032})

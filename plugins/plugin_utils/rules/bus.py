@@ -26,6 +26,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 _DEVICES = ("accelerators",)
 _NAMELESS = "the firmware names no NUMA node"
 _JOINED = ("completed", "complete")  # states of a fabric
+NO_DRIVER = ("driver-built", "driver-loadable", "driver-library-match")  # a daemon of the driver ends without it
 _OF_LINKS = ("device-lost", "fabric-state", "fabric-manager", "nvlink-switched-off", "nvswitches", "kernel-nvswitch-errors")
 _GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}  # GT/s of PCI Express generations 1 to 6
 
@@ -285,7 +286,7 @@ def fabric_state(device, p):
     reads=("host", "pci"),
     scope="node",
     remedy="Install nvidia-fabricmanager in the driver's version, enable and start it; its log says why it ends. Without it CUDA does not start.",
-    follows=("service-versions", "nvswitches"),
+    follows=("service-versions", "nvswitches", *NO_DRIVER),
 )
 def fabric_manager(view, p):
     # What the devices say of their fabric is no answer: they stay in it when its manager dies, and no link is restored then.
@@ -312,7 +313,7 @@ def fabric_manager(view, p):
         "The node has %s, and nvidia-fabricmanager is %s" % (switches, told.replace("_", " ")),
         told,
         expectation("active", origin="vendor document: NVIDIA Fabric Manager User Guide"),
-        caused_by=("service-versions", "nvswitches") if _of_another_version(view) else ("nvswitches",),
+        caused_by=(*(("service-versions",) if _of_another_version(view) else ()), "nvswitches", *NO_DRIVER),
     )
 
 

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import datetime
+import re
 from contextlib import suppress
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import parts
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue, paths
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue, paths, storage
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.causes import SWITCH
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
@@ -38,6 +39,7 @@ _LINK_XIDS = ("74", *map(str, range(144, 151)))
 _GONE = ("device-lost", "device-vanished")
 _LINK_DOWN_SXIDS = ("20034",)  # what a switch says of a link whose other end is gone, too
 _DRIVERS = ("nvidia", "nvrm", "amdgpu", "davinci", "cambricon", "hycu", "iluvatar", "metax", "mthreads", "mtgpu")
+_OF_DRIVE = re.compile(r"\A(nvme\d+|sd[a-z]+)(?:c\d+)?(?:n\d+)?p?\d*\Z")
 _PARAMETERS = {
     "max_age_hours": Parameter("int", None, "hours", "the whole boot is judged unless the site says so"),
     "whole_boot": Parameter("bool", False, "", "a log that begins after the boot is judged by what it holds; true makes that unknown"),
@@ -157,6 +159,11 @@ def _subject(place, devices, event):
     return ("pci" if place.count(":") == 2 else "component"), clean(place, 60)
 
 
+def _drive(name):
+    """The drive of a namespace, partition or path of it: what befalls one befalls all of them."""
+    return _OF_DRIVE.sub(r"\1", name)
+
+
 def _causes(event, place, device, view):
     """Of the rules that a finding of this event may follow from, those that find the same: two readings of one fault."""
     if event.kind == "sxid":
@@ -169,7 +176,7 @@ def _causes(event, place, device, view):
     if not place:
         return ()  # of no device in particular: no other finding is known to be about the same
     if event.domain == "storage":
-        return ("drive-health", "kernel-pcie-errors") if _warned(view, place) else ("kernel-pcie-errors",)
+        return (*(("drive-health",) if _warned(view, place) else ()), *(("drive-state",) if _given_up(view, place) else ()), "kernel-pcie-errors")
     return None
 
 
@@ -213,6 +220,14 @@ def _warned(view, place):
     return any(place == name or (place.startswith(name) and not place[len(name)].isdigit()) for name in names)
 
 
+def _given_up(view, place):
+    """Whether the drive that a message names is one that the kernel does not use."""
+    try:
+        return any(_drive(name) == place for name, _state in storage.not_in_use(view))
+    except NoAnswer:
+        return False
+
+
 def _judge(view, p, domain, threshold=None, switches=False):
     events, section = _events(view, domain)
     if domain == "accelerator":
@@ -225,9 +240,10 @@ def _judge(view, p, domain, threshold=None, switches=False):
         level = _level(event, p, threshold)
         if level is None:
             continue
-        for place in event.places or {"": event.count}:
+        for named in event.places or {"": event.count}:
+            place = _drive(named) if domain == "storage" else named
             subject = _subject(place, devices, event) if place else ("node", view.node)
-            count = event.places[place] if len(event.places) > 1 else event.count
+            count = event.places[named] if len(event.places) > 1 else event.count
             key = (subject, _causes(event, place, devices.get(place), view))
             subjects.setdefault(key, []).append(_Said(event, level, count))
     outcomes = [_finding(subject, causes, said, section) for (subject, causes), said in subjects.items()]
@@ -395,7 +411,7 @@ def kernel_nic_errors(view, p):
     title="No drive or file system error in the kernel log",
     remedy="Check the drive; replace it before the file system on it is used.",
     parameters=_PARAMETERS,
-    follows=("drive-health", "kernel-pcie-errors"),
+    follows=("drive-health", "drive-state", "kernel-pcie-errors"),
     **_COMMON,
 )
 def kernel_storage_errors(view, p):

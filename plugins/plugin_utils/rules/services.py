@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.bus import NO_DRIVER
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.host import CLOCKS
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.nvidia_daemons import running
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
@@ -60,20 +61,31 @@ def expected():
     reads=("services",),
     scope="node",
     remedy="Look at its log (journalctl -u NAME), repair it, or disable what is not used; systemctl reset-failed forgets it.",
-    follows=("fabric-manager", "imex-service", "runtime-serves-kubelet"),
+    follows=("fabric-manager", "imex-service", "runtime-serves-kubelet", *NO_DRIVER),
 )
 def service_failed(view, p):
     services = _services(view)
     failed = services.texts("failed")
     if not failed:
         return PASSED
-    known = services.maybe("facts", "units")
-    ours = [name for name in failed if known is not None and name.replace(".service", "") in known.data]
+    ours = [name for name in failed if name.replace(".service", "") in _of_concern(view)]
     # A service that is of no concern to accelerators is told, and no more.
     text = "%d services have failed: %s" % (len(failed), ", ".join((ours + [n for n in failed if n not in ours])[:8]))
-    judged = [_JUDGED.get(name.replace(".service", "")) for name in ours]
-    causes = () if None in judged else tuple(dict.fromkeys(judged))
-    return found(text, len(failed), expectation(0, "services", "vendor document: systemctl(1)"), level=None if ours else "info", caused_by=causes)
+    judged = [_explained(name.replace(".service", "")) for name in ours]
+    common = [cause for cause in judged[0] if all(cause in causes for causes in judged)] if judged else []
+    causes = common or (dict.fromkeys(cause for causes in judged for cause in causes) if all(judged) else ())
+    return found(text, len(failed), expectation(0, "services", "vendor document: systemctl(1)"), level=None if ours else "info", caused_by=tuple(causes))
+
+
+def _explained(unit):
+    """Rules whose finding may be why a unit failed."""
+    return (*((_JUDGED[unit],) if unit in _JUDGED else ()), *(NO_DRIVER if unit.startswith("nvidia-") else ()))
+
+
+def _of_concern(view):
+    """Units of an accelerator node: those of the table, and NVIDIA's, which the section host has."""
+    nvidia = None if view.missing("host") else view.section("host").maybe("facts", "services")
+    return {name for known in (_services(view).maybe("facts", "units"), nvidia) if known is not None for name in known.data}
 
 
 @rule(

@@ -37,6 +37,11 @@ def _storage(view):
     return view.section("storage")
 
 
+# States of a disk of SCSI and of an NVMe controller in which nothing is read from it; those that pass are of a reset that is under way.
+_PASSING = ("resetting", "connecting", "blocked", "quiesce")
+_NOT_IN_USE = ("dead", "deleting", "deleted", "cancel", "offline", "transport-offline", *_PASSING)
+
+
 @rule(
     id="kv-cache-path",
     layer=1,
@@ -77,7 +82,7 @@ def kv_cache_path(view, p):
     reads=("storage",),
     scope="node",
     remedy="The kernel does this after an error: look at its log, check the drive and the file system, then mount it again.",
-    follows=("kernel-storage-errors", "drive-health", "raid-arrays"),
+    follows=("kernel-storage-errors", "drive-state", "drive-health", "raid-arrays"),
 )
 def file_system_writable(view, p):
     turned = [m for m in _storage(view).objects("mounts") if m.maybe("flag", "turned_read_only") and not m.maybe("flag", "network")]
@@ -265,6 +270,40 @@ def drive_health(view, p):
     return _rest(silent)
 
 
+def not_in_use(view):
+    """[(name, state)] of disks that the kernel has given up, or is about to."""
+    disks = [(disk.maybe("text", "name") or "?", disk.maybe("text", "state")) for disk in _storage(view).objects("disks")]
+    return [(name, state.partition(" ")[0]) for name, state in disks if state is not None and state.partition(" ")[0] in _NOT_IN_USE]
+
+
+@rule(
+    id="drive-state",
+    layer=1,
+    level="fail",
+    title="The kernel uses every drive",
+    reads=("storage",),
+    scope="node",
+    remedy="See why in the kernel log; a cold start may bring it back, and one that goes again is replaced.",
+)
+def drive_state(view, p):
+    lost = not_in_use(view)
+    if lost:
+        shown = ", ".join("%s is %s" % pair for pair in lost[:6])
+        passing = all(state in _PASSING for _name, state in lost)
+        wanted = expectation("live or running", origin="vendor document: Linux drivers/nvme/host/sysfs.c and drivers/scsi/scsi_sysfs.c")
+        return found("%d drives are not in use: %s" % (len(lost), shown), shown, wanted, level="warn" if passing else None)
+    told, silent = 0, None
+    for disk in _storage(view).objects("disks"):
+        try:
+            disk.text("state")
+            told += 1
+        except NoAnswer as no:
+            silent = no.reason if no.outcome == "unknown" else silent
+    if silent:
+        return unknown(silent)
+    return PASSED if told else not_applicable("no drive that tells its state")
+
+
 @rule(
     id="drive-wear",
     layer=1,
@@ -326,7 +365,7 @@ def drive_log(view, p):
     reads=("storage",),
     scope="node",
     remedy="Replace the member that failed and add the new one (mdadm --add).",
-    follows=("drive-health", "kernel-storage-errors"),
+    follows=("drive-health", "drive-state", "kernel-storage-errors"),
 )
 def raid_arrays(view, p):
     arrays = _storage(view).objects("arrays")
