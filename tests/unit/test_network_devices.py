@@ -139,7 +139,9 @@ def test_a_port_whose_link_is_down():
     section = read(files, samples.commands())
     port = section["rails"]["0"]["ports"]["1"]
     assert (port["state"], port["physical_state"], port["gbit_s"]) == ("down", "disabled", 40.0)
-    assert section["interfaces"]["rdma0"]["speed_mbit_s"] == {"not_applicable": "no link"}
+    assert section["interfaces"]["rdma0"]["speed_mbit_s"] == {"not_applicable": network_devices._NO_SPEED}
+    files["/sys/class/net/rdma0/speed"] = "-1\n"  # of a virtual adapter that is up
+    assert read(files, samples.commands(1))["interfaces"]["rdma0"]["speed_mbit_s"] == {"not_applicable": network_devices._NO_SPEED}
 
 
 PORT = "/sys/class/infiniband/mlx5_0/ports/1"

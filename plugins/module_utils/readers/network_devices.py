@@ -17,6 +17,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 RDMA, NET, PCI = "/sys/class/infiniband", "/sys/class/net", "/sys/bus/pci/devices"
 MOST = 128  # devices that are read
 LARGEST_CLASS = 1024  # names looked at
+_NO_SPEED = "no link, or a driver that tells no speed"
 _ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
@@ -87,8 +88,8 @@ def _bonding(host):
 def _speed(host, base):
     answer = host.read_line(base + "/speed")
     if not answer.ok:  # EINVAL where the link is down
-        return not_applicable("no link") if "EINVAL" in answer.detail else unknown(answer.reason)
-    return from_answer(answer, lambda text: integer(text) if integer(text) > 0 else not_applicable("no link"))
+        return not_applicable(_NO_SPEED) if "EINVAL" in answer.detail else unknown(answer.reason)
+    return from_answer(answer, lambda text: integer(text) if integer(text) > 0 else not_applicable(_NO_SPEED))
 
 
 def _interface(host, name, address):
