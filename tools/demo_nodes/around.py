@@ -24,10 +24,10 @@ SYSCTLS = {
 UNITS = str.split(
     "containerd docker crio kubelet k3s k3s-agent rke2-server rke2-agent slurmd chrony chronyd ntp ntpd ntpsec openntpd systemd-timesyncd ptp4l phc2sys"
     " rasdaemon mcelog irqbalance tuned mdmonitor smartd dkms openibd opensmd nvidia-gridd nvidia-mig-manager nvidia-dcgm nvsm dcgm rdc hymgr"
-    " amd-metrics-exporter nvmf-autoconnect kdump kdump-tools"
+    " amd-metrics-exporter nvmf-autoconnect kdump kdump-tools auditd ssh sshd firewalld ufw nftables unattended-upgrades"
 )
 PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,Result,NRestarts,LimitMEMLOCK,LimitNOFILE"
-RUNNING = ("slurmd", "rasdaemon", "irqbalance", "smartd")
+RUNNING = ("slurmd", "rasdaemon", "irqbalance", "smartd", "auditd", "ssh")
 INTERRUPTS = (("TRM", "Thermal event interrupts"), ("THR", "Threshold APIC interrupts"), ("DFR", "Deferred Error APIC interrupts"),
               ("MCE", "Machine check exceptions"))  # fmt: skip
 WELL = {

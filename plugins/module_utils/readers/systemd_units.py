@@ -12,7 +12,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 UNITS = str.split(
     "containerd docker crio kubelet k3s k3s-agent rke2-server rke2-agent slurmd chrony chronyd ntp ntpd ntpsec openntpd systemd-timesyncd ptp4l phc2sys"
     " rasdaemon mcelog irqbalance tuned mdmonitor smartd dkms openibd opensmd nvidia-gridd nvidia-mig-manager nvidia-dcgm nvsm dcgm rdc hymgr"
-    " amd-metrics-exporter nvmf-autoconnect kdump kdump-tools"
+    " amd-metrics-exporter nvmf-autoconnect kdump kdump-tools auditd ssh sshd firewalld ufw nftables unattended-upgrades"
 )
 PROPERTIES = "Id,LoadState,ActiveState,SubState,UnitFileState,Result,NRestarts,LimitMEMLOCK,LimitNOFILE"
 SHOW = ["systemctl", "show", "--property=" + PROPERTIES, *(name + ".service" for name in UNITS)]
