@@ -231,6 +231,15 @@ def test_a_dying_drive_and_its_file_system(tree):
     assert set(judged(say(sections, lost.replace("nvme0n1", "sda")))[0]) == {"drive-health", "kernel-storage-errors"}
 
 
+def test_a_fan_that_stands_and_the_heat_of_the_processors(tree):
+    sections = say(tree.sections(), "mce: CPU12: Package temperature above threshold, cpu clock throttled (total events = 1)")
+    assert set(judged(sections)[0]) == {"kernel-thermal"}
+    sections["hardware"]["sensors"]["bad"] = [{"name": "PS2 Status", "value": "0x0", "state": "cr"}]
+    assert set(judged(sections)[0]) == {"kernel-thermal", "bmc-sensors"}
+    sections["hardware"]["sensors"]["bad"].append({"name": "Fan 1", "value": "0 RPM", "state": "cr"})
+    assert judged(sections) == ({"bmc-sensors": "warn"}, {"kernel-thermal": ["bmc-sensors"]})
+
+
 def test_a_drive_that_is_gone_its_namespace_and_its_file_system(tree):
     sections = tree.sections()
     said = ("nvme nvme0: Disabling device after reset failure: -19", "I/O error, dev nvme0n1, sector 2048 op 0x1:(WRITE)")

@@ -40,6 +40,7 @@ _GONE = ("device-lost", "device-vanished")
 _LINK_DOWN_SXIDS = ("20034",)  # what a switch says of a link whose other end is gone, too
 _DRIVERS = ("nvidia", "nvrm", "amdgpu", "davinci", "cambricon", "hycu", "iluvatar", "metax", "mthreads", "mtgpu")
 _OF_DRIVE = re.compile(r"\A(nvme\d+|sd[a-z]+)(?:c\d+)?(?:n\d+)?p?\d*\Z")
+_COOLING = re.compile(r"fan|temp|inlet|degrees|RPM", re.IGNORECASE)
 _PARAMETERS = {
     "max_age_hours": Parameter("int", None, "hours", "the whole boot is judged unless the site says so"),
     "whole_boot": Parameter("bool", False, "", "a log that begins after the boot is judged by what it holds; true makes that unknown"),
@@ -173,6 +174,8 @@ def _causes(event, place, device, view):
     if event.domain == "lockup":
         # The line about a hung task names no driver; its trace would.
         return _GONE if event.code == "hung-task" or any(word in event.sample.lower() for word in _DRIVERS) else ()
+    if event.domain == "thermal":
+        return ("bmc-sensors",) if _cooling(view) else ()
     if not place:
         return ()  # of no device in particular: no other finding is known to be about the same
     if event.domain == "storage":
@@ -218,6 +221,15 @@ def _warned(view, place):
         return False
     names = {drive.maybe("text", "name") or "?" for drive in drives if drive.maybe("number", "critical_warning") or drive.maybe("flag", "passed") is False}
     return any(place == name or (place.startswith(name) and not place[len(name)].isdigit()) for name in names)
+
+
+def _cooling(view):
+    """Whether a sensor that the BMC calls bad is of a fan or a temperature."""
+    try:
+        bad = view.section("hardware").objects("sensors", "bad")
+    except NoAnswer:
+        return False
+    return any(_COOLING.search("%s %s" % (one.maybe("text", "name"), one.maybe("text", "value"))) for one in bad)
 
 
 def _given_up(view, place):
@@ -318,7 +330,10 @@ def device_vanished(view, p):
                     gone.setdefault(place, event)
     if gone:
         names = ", ".join(clean(place, 20) for place in sorted(gone)[:8])
-        text = "%d accelerators that the kernel log names are not on PCI any more: %s" % (len(gone), names)
+        text = "%s that the kernel log names %s on PCI any more: %s" % (
+            *(("An accelerator", "is not") if len(gone) == 1 else ("%d accelerators" % len(gone), "are not")),
+            names,
+        )
         evidence = {"messages": [clean(event.sample, 240) for _place, event in sorted(gone.items())[:3]]}
         return found(text, len(gone), expectation(0, "accelerators", "this node: PCI"), evidence=evidence)
     return passed()
@@ -449,6 +464,7 @@ def kernel_oom(view, p):
     title="No overheating in the kernel log",
     remedy="Check fans, filters and the inlet temperature.",
     parameters=_PARAMETERS,
+    follows=("bmc-sensors",),
     **_COMMON,
 )
 def kernel_thermal(view, p):
