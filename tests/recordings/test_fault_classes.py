@@ -169,6 +169,8 @@ OTHERWISE = {
     ("links.up", "ascend"): "counted from the topology matrix, where a link that is down is no word of its own",
     ("links.up", "nvidia"): "a link that is down",
     ("links.up", "amd"): "a link that is down",
+    ("links.up", "cambricon"): "a link that is down",
+    ("links.up", "mthreads"): "a link that is down",
     ("links.up", "thead"): "its tool does not tell which ports the product uses: its neighbors do",
     ("links.total", "amd"): "it counts the neighbors that are there",
     ("links.total", "ascend"): "no count of a product is known",
@@ -300,6 +302,22 @@ def test_a_card_that_fell_off_the_bus():
     found = told(recorded("H100 SXM 80 GB", f.lose, bus), accelerator_expected_count=8)
     assert grave(found) == {("device-vanished", FAIL, "node")}
     assert {rule for rule, _subject in found[1]} == {"accelerator-count", "kernel-accelerator-events"}
+
+
+@pytest.mark.parametrize("maker", f.PRODUCTS)
+def test_the_slot_of_a_card_that_is_gone_stands_under_it_and_that_of_another_does_not(maker):
+    def slot(number, gone):
+        def changed(made, part):
+            kernel(made, "pcieport 0000:%s:01.0: pciehp: Slot(7): Link Down" % part.addresses[number][5:7])
+            if gone:
+                made["files"]["/sys/bus/pci/devices"]["dir"].remove(part.addresses[-1])
+
+        return changed
+
+    found = told(recorded(f.PRODUCTS[maker], f.lose, slot(-1, True)), accelerator_expected_count=8)
+    assert grave(found) == {("accelerator-count", FAIL, "node")} and "kernel-pcie-errors" in {rule for rule, _subject in found[1]}
+    found = told(recorded(f.PRODUCTS[maker], None, slot(0, False)), accelerator_expected_count=9)
+    assert {rule for rule, _level, _subject in grave(found)} == {"accelerator-count", "kernel-pcie-errors"}
 
 
 def test_what_follows_from_a_card_that_fell_off_the_bus():

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import parts
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue, paths, storage
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.causes import SWITCH
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.causes import SWITCH, below_of
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
     NoAnswer,
@@ -37,6 +37,8 @@ _LOST_DATA = (("ecc-uncorrected", "ecc", "uncorrected_volatile"),)
 _LINKS = (("links-up", "links", "down"),)
 _LINK_XIDS = ("74", *map(str, range(144, 151)))
 _GONE = ("device-lost", "device-vanished")
+_OF_PCIE = (*_GONE, "pcie-width", "pcie-path-width")
+_FEWER = ("accelerator-count", "no-accelerator")  # of a maker whose driver says nothing of it, an empty slot alone tells where one was
 _LINK_DOWN_SXIDS = ("20034",)  # what a switch says of a link whose other end is gone, too
 _DRIVERS = ("nvidia", "nvrm", "amdgpu", "davinci", "cambricon", "hycu", "iluvatar", "metax", "mthreads", "mtgpu")
 _OF_DRIVE = re.compile(r"\A(nvme\d+|sd[a-z]+)(?:c\d+)?(?:n\d+)?p?\d*\Z")
@@ -176,8 +178,12 @@ def _causes(event, place, device, view):
         return _GONE if event.code == "hung-task" or any(word in event.sample.lower() for word in _DRIVERS) else ()
     if event.domain == "thermal":
         return ("bmc-sensors",) if _cooling(view) else ()
+    if event.domain == "pcie" and event.code != "pcie-slot-down":
+        return _OF_PCIE if place else ()
     if not place:
         return ()  # of no device in particular: no other finding is known to be about the same
+    if event.code == "pcie-slot-down":
+        return (*_OF_PCIE, *(() if below_of(view).get(place) else _FEWER))
     if event.domain == "storage":
         return (*(("drive-health",) if _warned(view, place) else ()), *(("drive-state",) if _given_up(view, place) else ()), "kernel-pcie-errors")
     return None
@@ -388,7 +394,7 @@ def kernel_nvswitch_errors(view, p):
     title="No PCI Express error in the kernel log",
     remedy="Reseat the device and its riser or cable; replace what keeps failing.",
     parameters=dict(_PARAMETERS, corrected_errors=Parameter("int", 100, "errors", "this collection: so many cost bandwidth and foretell worse")),
-    follows=("device-lost", "device-vanished", "pcie-width", "pcie-path-width"),
+    follows=(*_OF_PCIE, *_FEWER),
     **_COMMON,
 )
 def kernel_pcie_errors(view, p):
