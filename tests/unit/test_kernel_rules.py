@@ -188,6 +188,29 @@ def test_a_link_that_is_down_is_no_fault_and_one_that_flaps_is():
     assert "3 times" in outcomes[0][1].summary
 
 
+def test_many_links_that_went_down_once_do_not_flap():
+    # The switch was restarted: each of them says it once, in the same words.
+    down = "[%d.5] mlx5_core 0000:%x:00.0 ens%dnp0: Link down"
+    once = [down % (5, 0x1A + rail, rail) for rail in range(8)]
+    assert [o.outcome for _s, o in ask("kernel-nic-errors", section(*once))] == ["passed"]
+    outcomes = ask("kernel-nic-errors", section(*once, *(down % (n, 0x1B, 1) for n in (15, 25))))
+    assert short(outcomes) == [(("pci", "0000:1b:00.0"), "found", "warn")]
+
+
+def test_links_of_virtual_functions_go_down_with_each_pod_that_ends():
+    lines = section(*("[%d.5] mlx5_core 0000:1a:00.%d ens1f0v0: Link down" % (n, n % 2 * 3) for n in range(10, 20)))
+    network = {"rails": {"0": {"address": "0000:1a:00.0"}}, "interfaces": {"ens1f0": {"address": "0000:1a:00.0"}}}
+
+    def levels(told):
+        sections = {"kernel": envelope(lines), "network_devices": envelope(told)}
+        view = NodeView("n1", sections, policy.parse({}))
+        return {subject[1]: outcome.level for subject, outcome in engine.outcomes(RULES["kernel-nic-errors"], view, view.policy.params("kernel-nic-errors"))}
+
+    assert levels(network) == {"0000:1a:00.0": "warn", "0000:1a:00.3": "info"}
+    assert levels(dict(network, rails={"not_applicable": "no RDMA device"})) == levels(network)
+    assert levels(dict(network, interfaces={"unknown": "denied"})) == {"0000:1a:00.0": "warn", "0000:1a:00.3": "warn"}
+
+
 @pytest.mark.parametrize(
     ("rule", "line", "subject", "level"),
     [

@@ -134,13 +134,14 @@ def _names(event):
     return ("%s %s" % (event.kind, event.code), event.code) if event.kind == "xid" else ("%s %s" % (event.kind, event.code),)
 
 
-def _level(event, p, threshold):
+def _level(event, p, threshold, count):
+    """count: of the one place that it is about."""
     for level in ("info", "warn", "fail"):
         listed = {" ".join(str(code).lower().replace(":", " ").split()) for code in getattr(p, level + "_codes")}
         if listed.intersection(_names(event)):
             return level
     if event.severity == kernel_catalogue.COUNTED:
-        return "warn" if threshold is not None and event.count >= threshold else None
+        return "warn" if threshold is not None and count >= threshold else None
     return event.severity if event.severity in LEVELS else None
 
 
@@ -246,22 +247,41 @@ def _given_up(view, place):
         return False
 
 
+class _Any:
+    """What is not known holds all."""
+
+    def __contains__(self, _address):
+        return True
+
+
+def _adapters(view):
+    """PCI addresses of the adapters themselves: links of virtual functions go down with each pod or guest that ends."""
+    network = {} if view.missing("network_devices") else view.section("network_devices").data
+    told = [network.get(group) for group in ("rails", "interfaces")]
+    if any(group.__class__ is not dict or "unknown" in group for group in told):
+        return _Any()
+    return {one["address"] for group in told for one in group.values() if one.__class__ is dict and one.get("address").__class__ is str}
+
+
 def _judge(view, p, domain, threshold=None, switches=False):
     events, section = _events(view, domain)
     if domain == "accelerator":
         events = [event for event in events if (event.kind == "sxid") is switches]
     devices = _device_at(view) if events else {}
+    own = _adapters(view) if domain == "nic" else ()
     subjects = {}
     for event in events:
         if not _fresh(event, section, p.max_age_hours):
             continue
-        level = _level(event, p, threshold)
-        if level is None:
-            continue
         for named in event.places or {"": event.count}:
+            count = event.places[named] if len(event.places) > 1 else event.count
+            level = _level(event, p, threshold, count)
+            if level is None:
+                continue
+            if event.code == "nic-link-down" and level == "warn" and named.count(":") == 2 and named not in own:
+                level = "info"
             place = _drive(named) if domain == "storage" else named
             subject = _subject(place, devices, event) if place else ("node", view.node)
-            count = event.places[named] if len(event.places) > 1 else event.count
             key = (subject, _causes(event, place, devices.get(place), view))
             subjects.setdefault(key, []).append(_Said(event, level, count))
     outcomes = [_finding(subject, causes, said, section) for (subject, causes), said in subjects.items()]
