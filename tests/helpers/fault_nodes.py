@@ -312,3 +312,12 @@ def inforom(part):
 def lost(part):
     """nvidia-smi names the card that it cannot reach, and leaves it out of its document."""
     tell(part, "-q -x", of_card(lambda text: re.sub(r">[^<>\n]+</(?!product|uuid|pci_bus|minor)", ">GPU is lost</", text), "nvidia"))
+
+
+def native(name, place, value):
+    """What the manufacturer's library says of the card."""
+
+    def change(made):
+        made.natives[name]["answer"]["cards"][made.addresses[BAD]][place] = value
+
+    return change

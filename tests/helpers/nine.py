@@ -201,12 +201,22 @@ def ascend_950(install="v26.0.0", table=None):
     return part
 
 
+# What the libraries of the manufacturers say of a healthy card.
+NOT_SUPPORTED = {"error": 10, "unsupported": True, "said": "not supported"}
+CNDEV = {"row_remap.%s" % key: 0 for key in ("corrected", "uncorrected", "pending", "failed")}
+CNDEV.update({"retired_pages.pending": 0, "links": [1] * 6})
+RSMI = {"ecc.corrected_volatile": 2, "ecc.uncorrected_volatile": 0, "retired_pages.pending": 0, "links": NOT_SUPPORTED}
+MTML = {"retired_pages.%s" % key: 0 for key in ("corrected", "uncorrected", "pending")}
+MTML.update({"ecc.%s" % key: 0 for key in ("corrected_volatile", "uncorrected_volatile", "corrected_aggregate", "uncorrected_aggregate")}, links=[1] * 14)
+
+
 def cambricon(count=2, smlu=0, info=None, cards=None):
     """smlu: the mode of every card, or what the library says in its place."""
     addresses = cambricon_samples.ADDRESSES[:count]
     part = Part("cambricon", addresses, ("0xcabc", "0x0370", "0x120000"), "cambricon_drv", version="5.10.22")
     given = [*(cards or []), *[{}] * count][:count]
     part.runs("cnmon", {"info": info or cambricon_samples.info(range(count)), "": cambricon_samples.table([dict(c, index=n) for n, c in enumerate(given)])})
+    part.natives["libcndev"] = {"answer": {"cards": {address: dict(CNDEV) for address in addresses}}}
     part.natives["cndev"] = {"answer": {"cards": dict.fromkeys(addresses, smlu)}} if isinstance(smlu, int) else smlu
     part.files.update({"/usr/local/neuware/version.txt": "Neuware Version 3.15.0\n", "/var/lib/fleetproof-accelerator": {"absent": True}})
     part.dev += ["cambricon_ctl", *("cambricon_%s%d" % (kind, n) for kind in ("dev", "ipcm") for n in range(count))]
@@ -216,6 +226,7 @@ def cambricon(count=2, smlu=0, info=None, cards=None):
 def hygon(count=2, kfd=None, **commands):
     part = Part("hygon", hygon_samples.ADDRESSES[:count], ("0x1d94", "0x6210", "0x038000"), "hycu", version="6.3.11-V1.10.1")
     part.runs("hy-smi", dict(hygon_samples.good(count), **commands))
+    part.natives["librocm_smi64"] = {"answer": {"cards": {address: dict(RSMI) for address in part.addresses}}}
     part.files["/opt/dtk/.info/version"] = "25.04.2-b12\n"
     part.files.update({path: {"dir": []} for path in ("/opt/hyhal", "/opt/dtk")})
     part.dev += ["kfd", "mkfd"]
@@ -228,6 +239,7 @@ def corex(count=2, cards=None):
     part = Part("iluvatar", [gmi_samples.address(n) for n in range(count)], ("0x1e3e", "0x0002", "0x120000"), "iluvatar", version="4.4.1")
     said = gmi_samples.ixsmi_xml([*(cards or []), *[{}] * count][:count])
     part.runs("ixsmi", {"-q -x": said, "ixlink -s": {"rc": 255, "stderr": "Invalid combination of input arguments\n"}}, iluvatar.ENVIRONMENT)
+    part.natives["libixml"] = {"answer": {"cards": {str(n): 0 for n in range(count)}}}
     part.files["/usr/local/corex"] = {"absent": True}
     part.dev += ["itrctl", *("iluvatar%d" % (n + 3) for n in range(count))]
     return part
@@ -253,6 +265,7 @@ def mthreads(count=1, **changes):
         text = text.replace(old, new).replace('"Bus": "0x%s"' % old[5:7].upper(), '"Bus": "0x%s"' % new[5:7].upper())
     part = Part("mthreads", places.values(), ("0x1ed5", "0x0323", "0x030200"), "mtgpu", GEN5, "3.3.1")
     part.runs("mthreads-gmi", {"-q -j": text, "mtlink -s": {"rc": 255, "stderr": "invalid argument\n"}})
+    part.natives["libmtml"] = {"answer": {"cards": {address: dict(MTML) for address in part.addresses}}}
     part.files["/usr/local/musa/version.json"] = '{"musa_toolkits": {"version": "4.2.0"}}'
     part.dev += ["mtgpu.%d" % n for n in range(count)]
     part.drm(48)

@@ -265,6 +265,7 @@ OF_ONE = {
     "SRAM above its threshold": ("H200 SXM", f.xml(sram_threshold_exceeded="Yes"), {("ecc-sram-threshold", FAIL, "nvidia:1")}),
     "a channel that waits for its repair": ("B200", f.xml(channel_repair_pending="Yes"), {("memory-repair", WARN, "nvidia:1")}),
     "memory that nobody holds": ("A100 SXM 80 GB", f.xml(fb_memory_usage__used="70112 MiB"), {("memory-in-use", WARN, "nvidia:1")}),
+    "work that nobody has": ("A100 SXM 80 GB", f.xml(gpu_util="97 %"), {("busy-without-process", WARN, "nvidia:1")}),
     "another compute mode": ("A10", f.xml(compute_mode="Prohibited"), {("compute-mode", WARN, "nvidia:1")}),
     "a mode that waits for a reset": ("A100 PCIe 80 GB", f.xml(pending_mig="Enabled"), {("mode-pending", WARN, "nvidia:1")}),
     "capped as a whole": ("BI-V100", f.xml(current_gpu_power_limit="180 W"), {("power-limit", WARN, "iluvatar:1")}),

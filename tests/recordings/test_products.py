@@ -9,17 +9,22 @@ import demo
 import product_nodes
 import product_values
 import pytest
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy, products
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import verdict
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy, products, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
 
 CATALOGUE = [(maker, product) for maker, _name, _devices, _sizes, product in products.catalogue()]
-# What the profile requires and the manufacturer's tool does not tell of its own cards: never healthy, so such a node stays incomplete.
+# What the profile requires and the tool of the manufacturer does not tell, where the library beside it is missing.
 UNTOLD = {
-    "cambricon": {"links-up", "retired-pages-pending", "row-remap-failed", "row-remap-pending"},
-    "hygon": {"ecc-uncorrected", "links-up", "retired-pages-pending"},
-    "iluvatar": {"links-up"},
-    "mthreads": {"links-up", "retired-pages-pending"},
+    "cambricon": (
+        "cnmon",
+        {"links-up": "links", "retired-pages-pending": "retired pages", "row-remap-failed": "row remapping", "row-remap-pending": "row remapping"},
+    ),
+    "hygon": ("hy-smi", {"ecc-uncorrected": "memory errors", "links-up": "links", "retired-pages-pending": "retired pages"}),
+    "iluvatar": ("ixsmi", {"links-up": "links"}),
+    "mthreads": ("mthreads-gmi", {"ecc-uncorrected": "memory errors", "links-up": "links", "retired-pages-pending": "retired pages"}),
 }
+LIBRARIES = {"cambricon": "libcndev", "hygon": "librocm_smi64", "iluvatar": "libixml", "mthreads": "libmtml"}
 # The rule that holds a part against each fact of the catalogue.
 READS = {
     "memory_mib": "product-memory", "links": "product-links", "link_gb_s": "link-speed", "pcie_generation": "product-pcie", "pcie_width": "product-pcie",
@@ -37,12 +42,50 @@ def test_a_healthy_node_of_the_product_has_no_finding_above_info(maker, product)
     view = NodeView("node", {name: demo.envelope(data) for name, data in sections.items()}, policy.parse({}))
     assert {products.of(device).name for device in view.packages} == {product.name}
     assert len(view.packages) == product_values.COUNTS.get(product.name, 8)
-    assert {rule for rule in judged.profile.required if judged.counts[rule][2]} == UNTOLD.get(maker, set())
-    assert (judged.verdict, judged.reasons if maker not in UNTOLD else []) == ("incomplete" if maker in UNTOLD else "accepted", [])
+    assert {rule for rule in judged.profile.required if judged.counts[rule][2]} == set()
+    assert (judged.verdict, judged.reasons) == ("accepted", [])
     assert [problem for problem in demo.misfits(sections) if problem.startswith("accelerators")] == []
     # each fact of the catalogue is held against what was read, and fits
     asked = {fact: READS[fact] for fact in product.facts if fact in READS}
     assert {fact: rule for fact, rule in asked.items() if judged.outcome(rule) != "passed"} == {}
+
+
+def without_library(name, maker, **answer):
+    recorded = product_nodes.recording(name)
+    recorded["natives"][LIBRARIES[maker]] = answer or {"missing": "none of %s" % LIBRARIES[maker]}
+    return product_nodes.judged(recorded)[0]
+
+
+def under(profile, judged):
+    asked = profiles.find(profile)
+    return verdict.decide(asked, verdict.layers(asked, judged.counts), judged.findings, judged.gaps)
+
+
+OF_LIBRARIES = [(maker, product.name) for maker, product in CATALOGUE if maker in UNTOLD]
+
+
+@pytest.mark.parametrize(("maker", "name"), OF_LIBRARIES, ids=[name for _maker, name in OF_LIBRARIES])
+def test_what_the_tool_does_not_tell_is_named_and_a_profile_does_without(maker, name):
+    """Not one of them is taken for healthy; the profile for it takes nothing else away."""
+    tool, rules = UNTOLD[maker]
+    rules = {rule: what for rule, what in rules.items() if (rule, name) != ("links-up", "MLU370-X4")}  # the catalogue knows that it has none
+    judged = without_library(name, maker)
+    assert {rule for rule in judged.profile.required if judged.counts[rule][2]} == set(rules) and judged.verdict == "incomplete"
+    said = ["%s does not tell %s; profile preflight-told does without" % (tool, what) for what in set(rules.values())]
+    assert sorted(judged.reasons) == sorted(said) and all(len(line) <= 80 for line in said)
+    assert under("preflight-told", judged) == ("accepted", [])
+    assert verdict.required(profiles.find("preflight-told"), judged.gaps) == judged.profile.required - set(rules)
+
+
+@pytest.mark.parametrize("answer", [{"hang": True}, {"signal": "SIGSEGV"}, {"error": "ValueError"}, {"answer": {"cards": 7}}, {"answer": {"cards": {}}}])
+@pytest.mark.parametrize("maker", sorted(UNTOLD))
+def test_a_library_that_did_not_answer_is_no_reason_to_do_without(maker, answer):
+    name = next(product for other, product in OF_LIBRARIES if other == maker)
+    judged = without_library(name, maker, **answer)
+    assert judged.verdict == "incomplete"
+    if maker in ("cambricon", "hygon"):  # the tools of the others may have said why themselves
+        assert not [reason for reason in judged.reasons if "does not tell" in reason]
+    assert under("preflight-told", judged)[0] == "incomplete"
 
 
 def test_what_stands_beside_the_cards_is_as_the_product_needs_it():

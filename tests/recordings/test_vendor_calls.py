@@ -10,7 +10,7 @@ import pytest
 
 # calls of <manufacturer>_info and of allocation_info on a node of eight cards; npu-smi and hccn_tool alone answer some questions only for one card
 CALLS = {
-    "amd": (8, 1), "ascend": (69, 8), "cambricon": (2, 1), "hygon": (3, 1), "iluvatar": (2, 1), "metax": (5, 1), "mthreads": (2, 1), "nvidia": (4, 1),
+    "amd": (8, 1), "ascend": (69, 8), "cambricon": (3, 1), "hygon": (4, 1), "iluvatar": (3, 1), "metax": (5, 1), "mthreads": (3, 1), "nvidia": (4, 1),
     "thead": (3, 1),
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ def test_a_good_node():
     assert (device["device_nodes"], device["extra"]["compute_mode"]) == (["/dev/cambricon_dev1"], "Default")
     driver = section["driver"]
     assert [driver[key] for key in ("version", "module_version", "tool_version", "runtime_version")] == ["v5.10.22", "5.10.22", "v5.10.29", "3.15.0"]
-    assert [source["source"] for source in section["sources"]] == ["cnmon info", "cnmon"]
+    assert [source["source"] for source in section["sources"]] == ["cnmon info", "cnmon", "libcndev"]
 
 
 def test_virtual_memory_of_the_old_layout_is_not_the_cards():
@@ -167,7 +167,7 @@ def test_a_tool_that_hung_or_is_missing_is_asked_once():
 def test_busy_is_asked_once_more():
     busy = {"stdout": "", "stderr": "device busy\n", "rc": 15}
     section = read({"info": [busy, info([0])], "": table([{"index": 0}])}, pci=on_bus(ADDRESSES[:1]))
-    assert (verdict(section), len(section["sources"])) == (("ok", 1), 3)
+    assert (verdict(section), len(section["sources"])) == (("ok", 1), 4)
     section = read({"info": [busy, busy], "": [busy, busy]}, pci=on_bus(ADDRESSES[:1]))
     assert (verdict(section), len(section["sources"])) == (("unavailable", "?"), 4)
     assert "busy" in section["detection"]["reason"]

@@ -33,7 +33,7 @@ def test_a_good_node():
     assert device["firmware"] == {"smc": "1.2.3", "vbios": "55.30"}
     assert (device["extra"]["mode"], device["extra"]["performance_level"], device["extra"]["memory_available_mib"]) == ("Normal", "auto", 65301)
     assert [section["driver"][key] for key in ("version", "module_version", "runtime_version")] == ["6.3.11-V1.10.1", "6.3.11-V1.10.1", "25.04.2-b12"]
-    assert [s["source"] for s in section["sources"]] == ["hy-smi " + ALL, "hy-smi", "hy-smi " + HEALTH]
+    assert [s["source"] for s in section["sources"]] == ["hy-smi " + ALL, "hy-smi", "hy-smi " + HEALTH, "librocm_smi64"]
 
 
 def test_both_names_of_the_module():
@@ -163,7 +163,7 @@ def test_the_tool_may_be_elsewhere():
     section = hygon.collect(host(entries, program="rocm-smi"), on_bus(ADDRESSES[:2]))
     assert section["detection"]["state"] == "unavailable"  # a recording that does not hold hy-smi, which is not the same as absent
     section = hygon.collect(host(entries, program="rocm-smi", absent=("hy-smi",)), on_bus(ADDRESSES[:2]))
-    assert (verdict(section), section["sources"][-1]["source"]) == (("ok", 2), "/opt/dtk/bin/rocm-smi --healthcheck")
+    assert (verdict(section), section["sources"][-2]["source"]) == (("ok", 2), "/opt/dtk/bin/rocm-smi --healthcheck")
 
 
 @pytest.mark.parametrize(

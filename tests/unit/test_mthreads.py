@@ -29,7 +29,7 @@ def test_a_good_node():
     files = dict(samples.bus("mthreads", 2, audio=True), **VERSION)
     section = samples.read("mthreads", {"-q -j": samples.gmi_json(cards()), "mtlink -s": LINKS}, files, NODES, module="3.3.1")
     assert (section["detection"]["state"], section["detection"]["accelerators"], section["detection"]["detail"]) == ("ok", 2, "MTT S4000 x2")
-    assert [entry["source"] for entry in section["sources"]] == ["mthreads-gmi -q -j", "mthreads-gmi mtlink -s"]
+    assert [entry["source"] for entry in section["sources"]] == ["mthreads-gmi -q -j", "mthreads-gmi mtlink -s", "libmtml"]
     driver = section["driver"]
     assert [driver[key] for key in ("version", "module_version", "runtime", "runtime_version")] == ["3.3.1-server", "3.3.1", "MUSA", "4.2.1"]
     device = section["devices"][1]

@@ -202,7 +202,7 @@ class Reading:
         nodes = [name for name in listing.value if name.startswith(("cambricon_ctl", "cambricon_dev"))] if listing.ok else []
         self.hint = "kernel module %s" % self.module if self.module else "/dev/" + nodes[0] if nodes else ""
         self.failed, self.notes = "", []
-        self.blocks, self.table = {}, Table("")
+        self.blocks, self.table, self.library = {}, Table(""), None
 
     def ask(self):
         text, trouble = self.tool.ask("info", seconds=INFO_SECONDS)
@@ -241,7 +241,15 @@ class Reading:
             self.notes.append("/dev has nodes of %d cards" % len(self.nodes))
 
     def devices(self):
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import cambricon_cndev
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.vendor_library import Library
+
         rows = {card["key"]: card for card in self.table.cards}
+        if rows or self.blocks:
+            numbers = sorted({index for index, _function in rows} | set(self.blocks))
+            cards = [_card(number, self._bus(rows.get((number, None), {}), self.blocks.get(number, {}))) for number in numbers]
+            self.library = Library(self.host, "cnmon", "libcndev", cambricon_cndev, cards)
+            self.tool.sources += self.library.sources
         keys = sorted({*rows, *((number, None) for number in self.blocks)}, key=lambda key: (key[0], key[1] or ""))
         return build.mark_duplicates([self._device(key, rows.get(key, {}), self.blocks.get(key[0], {}) if key[1] is None else {}) for key in keys])
 
@@ -291,7 +299,11 @@ class Reading:
         sriov = row.get("sriov")
         counts = self.table.processes
         remap = {field: said["remap_" + field] for field in ("corrected", "uncorrected", "pending", "failed")}
-        rows = {field: (quantity if field.endswith("corrected") else build.flag)(text, "remapped rows: %s" % field) for field, text in remap.items()}
+        library, place = self.library, _card(index, address) if function is None else None
+        if any(remap.values()):
+            rows = {field: (quantity if field.endswith("corrected") else build.flag)(text, "remapped rows: %s" % field) for field, text in remap.items()}
+        else:
+            rows = {field: library.fact(place, "row_remap." + field, flag=field in ("pending", "failed")) for field in remap}
         return build.device(
             "cambricon:%d" % index if function is None else "cambricon:%d/vf:%s" % key,
             index,
@@ -320,10 +332,14 @@ class Reading:
             utilization_percent=one("use", "use", "Utilization: MLU Average", "%", 0, 100),
             persistence=not_applicable("Cambricon has none"),
             ecc=ecc,
-            row_remap=rows if any(remap.values()) else unknown("cnmon info: no remapped rows printed"),
-            retired_pages=unknown("cnmon info: no retired pages printed"),
+            row_remap=rows,
+            retired_pages={
+                "corrected": unknown("cnmon info: no retired pages printed"),
+                "uncorrected": unknown("cnmon info: no retired pages printed"),
+                "pending": library.fact(place, "retired_pages.pending", flag=True),
+            },
             pcie=vendor_tool.pcie(entry, off_bus, "cnmon info does not tell it"),
-            links=unknown("MLU-Link is not asked"),
+            links=library.links(place, "mlulink"),
             partition={"mode": "sriov", "enabled": build.flag(sriov, "cnmon: SR-IOV")} if sriov else unknown("cnmon: SR-IOV not printed"),
             fabric=not_applicable("no fabric manager"),
             throttle=unknown("cnmon info: no throttle reason printed"),
@@ -349,6 +365,11 @@ class Reading:
         if counted == 0:
             group = {key: value if is_known(value) else 0 for key, value in group.items()}  # no error of any kind
         return dict(group, mode=mode, sram_threshold_exceeded=not_applicable("cnmon tells none")), counted
+
+
+def _card(number, address):
+    """How libcndev is asked for it: by its place on PCI, else by the number that the tool has from it."""
+    return address if is_known(address) else str(number)
 
 
 def _list(numbers):

@@ -104,7 +104,7 @@ class Reading:
         self.module_version, self.module = vendor_tool.module_version(host, "hycu", "hydcu")  # hydcu to 6.2, hycu from 6.3
         self.shared = [path for path in ("/dev/kfd", "/dev/mkfd") if host.exists(path).value is True]
         self.cards, self.rows, self.node, self.health = {}, {}, {}, {}
-        self.failed, self.notes, self.no_health, self.pairs = "", [], "", {}
+        self.failed, self.notes, self.no_health, self.pairs, self.library = "", [], "", {}, None
 
     def ask(self):
         text, trouble = self.tool.ask(*ALL, seconds=40)
@@ -166,6 +166,12 @@ class Reading:
         return unknown(self.no_health or "hy-smi: no Mode printed")
 
     def devices(self):
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import hygon_rsmi
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.vendor_library import Library
+
+        if self.pairs:
+            self.library = Library(self.host, "hy-smi", "librocm_smi64", hygon_rsmi, [])
+            self.tool.sources += self.library.sources
         return build.mark_duplicates([self._device(number, inner) for number, inner in sorted(self.pairs.items())])
 
     def _nodes(self, address):
@@ -239,11 +245,15 @@ class Reading:
             },
             utilization_percent=one("use", ("hcu use (%)", "dcu use (%)", "gpu use (%)"), use, "%", 0, 100),
             persistence=none,
-            ecc=silent,
+            ecc={
+                "mode": silent,
+                **{key: self.library.fact(address, "ecc." + key, part_of_it=False) for key in ("corrected_volatile", "uncorrected_volatile")},
+                **dict.fromkeys(("corrected_aggregate", "uncorrected_aggregate", "sram_threshold_exceeded"), none),
+            },
             row_remap=not_applicable("Hygon retires pages"),
-            retired_pages=silent,
+            retired_pages={"corrected": silent, "uncorrected": silent, "pending": self.library.fact(address, "retired_pages.pending", True, part_of_it=False)},
             pcie=vendor_tool.pcie(entry, off_bus, "hy-smi does not tell it"),
-            links=silent,
+            links=self.library.links(address, "xhcl"),
             partition=self._partition(number),
             fabric=none,
             throttle=silent,

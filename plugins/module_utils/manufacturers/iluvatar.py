@@ -211,11 +211,17 @@ def collect(host, pci=None):
     top = log.top if log is not None else {}
     if log is not None and log.cards and "driver_version" not in top:
         top = dict(top, driver_version=log.cards[0].get("driver_version"))
-    states = {}
+    states, library = {}, None
     if log is not None and len(log.cards) > 1:
         text, why_not = tool.ask("ixlink", "-s")
         states = vendor_smi.link_states(text or "")
-        no_links = unknown(why_not or "ixsmi ixlink -s: not understood: %s" % vendor_tool.words(text or ""))
+        no_links = unknown(vendor_tool.not_asked(tool, why_not or "ixsmi ixlink -s: not understood: %s" % vendor_tool.words(text or "")))
+        if not states:
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import iluvatar_ixml
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.vendor_library import Library
+
+            library = Library(host, "ixsmi", "libixml", iluvatar_ixml, [])
+            tool.sources += library.sources
     else:
         no_links = not_applicable("one chip: nothing to link")
 
@@ -229,6 +235,13 @@ def collect(host, pci=None):
         for key in ("limit_core", "limit_memory", "margin_core"):
             told["temperature_c"][key] = not_applicable("ixsmi does not tell it")
         told["links"] = vendor_smi.links("ixlink", states.get(index), no_links)
+        if library is not None:
+            connected = library.fact(str(index))
+            if connected == 0:
+                connected = not_applicable("libixml: no IXLink connects it")
+            elif is_known(connected):
+                connected = unknown("ixsmi does not tell it, and libixml counts %d links that connect, not those that do not" % connected)
+            told["links"] = library.better(told["links"], connected)
         told["extra"] = {key: value for key, value in told["extra"].items() if is_known(value)}
         minor = told["extra"].get("minor")  # the number of the node is not the index
         only = node.nodes if len(node.nodes) == len(log.cards) == 1 else []

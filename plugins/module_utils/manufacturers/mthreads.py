@@ -171,19 +171,22 @@ def collect(host, pci=None):
     tool = vendor_tool.Tool(host, "mthreads-gmi")
     log, failed = _read(tool)
     top = log.top if log is not None else {}
-    states = {}
-    if log is not None and len(log.cards) > 1:
-        text, why_not = tool.ask("mtlink", "-s")
+    states, library = {}, None
+    if log is not None and log.cards:
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import mthreads_mtml
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.vendor_library import Library
+
+        text, why_not = tool.ask("mtlink", "-s") if len(log.cards) > 1 else (None, "")
         states = vendor_smi.link_states(text or "")
         said = why_not or "mthreads-gmi mtlink -s: not understood: %s" % vendor_tool.words(text or "")
-        no_links = not_applicable(said) if "operation is not available" in said else unknown(said)
-    else:
-        no_links = not_applicable("one card: nothing to link")
+        no_links = not_applicable(said) if "operation is not available" in said else unknown(vendor_tool.not_asked(tool, said))
+        library = Library(host, "mthreads-gmi", "libmtml", mthreads_mtml, [])
+        tool.sources += library.sources
     iommu = host.listdir("/sys/class/iommu")
     off = iommu.status == answers.ABSENT or (iommu.ok and not iommu.value)
     notes = ["no IOMMU is active (/sys/class/iommu): memory and number of the cards may be told wrong"] if off and (node.pci or failed) else []
 
-    def complete(told, _card, index):
+    def complete(told, card, index):
         told.update(NOT_TOLD)
         told["fabric"] = told["partition"] = not_applicable("Moore Threads has none")
         total, used = told["memory_mib"], told["memory_used_mib"]
@@ -200,10 +203,16 @@ def collect(host, pci=None):
             on = re.match(r"(?:enabled|on)\b", mode, re.IGNORECASE)  # "On-die, EDC": always at work
             off_words = re.match(r"(?:disabled|off)\b", mode, re.IGNORECASE)
             told["ecc"]["mode"] = "enabled" if on else "disabled" if off_words else unknown("mthreads-gmi: ECC mode %r" % mode[:60])
-        told["ecc"].update({key: not_applicable("mthreads-gmi does not tell it") for key in COUNTED})
+        place = node.place(card)
+        told["ecc"].update(
+            {key: library.fact(place, "ecc." + key) for key in COUNTED[:4]}, sram_threshold_exceeded=not_applicable("mthreads-gmi does not tell it")
+        )
+        for key, said in told["retired_pages"].items():
+            told["retired_pages"][key] = library.better(said, library.fact(place, "retired_pages." + key, flag=key == "pending"))
         for key in ("limit_core", "limit_memory", "margin_core"):
             told["temperature_c"][key] = not_applicable("mthreads-gmi does not tell it")
-        told["links"] = vendor_smi.links("mtlink", states.get(index), no_links)
+        links = vendor_smi.links("mtlink", states.get(index), no_links) if len(log.cards) > 1 else not_applicable("one card: nothing to link")
+        told["links"] = library.better(links, library.links(place, "mtlink"))
         told["nodes"] = ["/dev/" + name for name in node.nodes if name == "mtgpu.%d" % index]
 
     devices = node.devices(log, SPEC, "mthreads-gmi", complete) if log is not None else []

@@ -158,7 +158,7 @@ class Node:
             index = index if is_known(index) and index not in taken else next(n for n in range(position, position + len(taken) + 1) if n not in taken)
             taken.add(index)
             told.setdefault("extra", {})
-            address = build.normalize_pci(card.get("id") or self._address(card))
+            address = self.place(card)
             complete(told, card, index)
             entry = self.on_bus.get(address) if is_known(address) else None
             told["numa_node"] = entry["numa_node"] if entry else unknown("PCI: %s" % ("not there" if is_known(address) else "address not told"))
@@ -171,6 +171,9 @@ class Node:
             told.update(identity=build.identity(pci=address, **who), device_nodes=told.pop("nodes", []) + drm)
             found.append(build.device("%s:%d" % (self.manufacturer, index), index, told.pop("name"), **told))
         return build.mark_duplicates(found)
+
+    def place(self, card):
+        return build.normalize_pci(card.get("id") or self._address(card))
 
     def _address(self, card):
         for path, text in card.items():

@@ -15,6 +15,7 @@ RESERVE_SECONDS = 4
 GENERATION = {2.5: 1, 5: 2, 8: 3, 16: 4, 32: 5, 64: 6}
 _BUSY = re.compile(r"\b(?:busy|in use|try again|temporarily unavailable)\b", re.IGNORECASE)
 _BROKEN = re.compile(r"undefined symbol:? *[\w@.]+|symbol lookup error[^\n]*|[\w+.-]+\.so[\w.]*: cannot open shared object[^\n]*", re.IGNORECASE)
+_NO_QUESTION = re.compile(r"invalid (?:combination of input )?argument", re.IGNORECASE)
 _REFUSED = re.compile(r"^usage:|unrecognized argument|unknown (?:option|argument|command)|invalid (?:option|choice)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -22,6 +23,11 @@ def words(text):
     """The line that says most: of a Python traceback the last, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (lines[-1 if lines[0].startswith("Traceback") else 0])[:200] if lines else ""
+
+
+def not_asked(tool, said):
+    """Why a question has no answer: that this version of the tool does not know it is marked at the end, for better() of a library."""
+    return "%s: N/A" % said if tool.refused or _NO_QUESTION.search(said) else said
 
 
 class Tool:

@@ -29,7 +29,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records imp
 )
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.judgement import Judgement
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.run_directory import SECTION_SCHEMA, RunDirectory, encode
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, engine, policy, profiles, untold
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView, clean
 
@@ -240,6 +240,7 @@ def _document(run, roster, nodes, plans, profile, number, formed, alone, cohort_
         if table is None:
             table = tables[counted] = verdict.layers(asked, one.counts)
         word, why = verdict.decide(asked, table, one.findings, one.gaps)
+        required = verdict.required(asked, one.gaps)
         if rules.nothing_expected and word == "accepted":
             why = ["nothing to accept: accelerator_expected_count is 0"]
         entry = {
@@ -249,12 +250,12 @@ def _document(run, roster, nodes, plans, profile, number, formed, alone, cohort_
             "profile": asked.name,
             "cohort": cohort_of.get(node, alone.get(node, "in no cohort")),
             "layers": table,
-            "rules": summaries.of(asked, one.counts, (usual[plans[node]], levels), reasons),
+            "rules": summaries.of(asked, required, one.counts, (usual[plans[node]], levels), reasons),
             "facts": one.facts,
             "devices": one.devices,
         }
         rows = [
-            {"node": node, "rule": name, "outcome": outcome, "reason": reason, "required": name in asked.required, "subjects": subjects}
+            {"node": node, "rule": name, "outcome": outcome, "reason": _told(name, outcome, reason), "required": name in required, "subjects": subjects}
             for name, outcome, reason, subjects in one.gaps
             if outcome in ("unknown", "not_run")
         ]
@@ -291,6 +292,11 @@ def _document(run, roster, nodes, plans, profile, number, formed, alone, cohort_
         "verdicts": verdicts,
     }
     return fleet, results
+
+
+def _told(rule, outcome, reason):
+    nothing = untold.of(rule, outcome, reason)
+    return "not told by %s: %s" % (nothing[0], reason) if nothing else reason
 
 
 def _levels(one):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import profiles, untold
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, LEVELS, OUTCOMES, RULES
 
 VERDICTS = ("rejected", "incomplete", "accepted_with_warnings", "accepted")
@@ -29,13 +30,13 @@ class Summaries:
         self._one = {}
         self._all = {}
 
-    def of(self, profile, counts, levels, reasons):
+    def of(self, profile, required, counts, levels, reasons):
         """rules of a verdict. counts: rule -> tally; levels: (of the policy, of findings) rule -> level; reasons: rule -> reason of the worst outcome."""
         usual, worse = levels
-        key = (profile.name, id(usual), tuple(counts.values()), tuple(worse.items()), tuple(reasons.items()))
+        key = (profile.name, required, id(usual), tuple(counts.values()), tuple(worse.items()), tuple(reasons.items()))
         if key not in self._all:
             keys = [(name, worse.get(name) or usual[name], reasons.get(name, ""), *counts[name]) for name in profile.asked]
-            self._all[key] = {one[0]: self._rule(one, one[0] in profile.required) for one in keys}
+            self._all[key] = {one[0]: self._rule(one, one[0] in required) for one in keys}
         return self._all[key]
 
     def _rule(self, key, required):
@@ -67,18 +68,28 @@ def layers(profile, counts):
     return table
 
 
+def required(profile, gaps):
+    """The rules that this node has to answer: those of the profile, without those of which a tool told nothing, where the profile does without."""
+    if not profile.does_without:
+        return profile.required
+    told = {name: untold.of(name, outcome, reason) for name, outcome, reason, _subjects in gaps if outcome in ("unknown", "not_run")}
+    other = {name for name, outcome, reason, _subjects in gaps if outcome in ("unknown", "not_run") and not untold.of(name, outcome, reason)}
+    return profile.required - {name for name, what in told.items() if what and name not in other}
+
+
 def decide(profile, table, findings, gaps):
     """(verdict, reasons). gaps: (rule, outcome, reason, subjects) of what was not established."""
     fails = [f for f in findings if f["level"] == "fail"]
     warns = [f for f in findings if f["level"] == "warn"]
-    missing = {}
+    missing, needed = {}, required(profile, gaps)
     for name, outcome, reason, _subjects in gaps:
-        if outcome in ("unknown", "not_run") and name in profile.required:
-            missing.setdefault("%s: %s" % (outcome.replace("_", " "), reason), []).append(name)
+        if outcome in ("unknown", "not_run") and name in needed:
+            nothing = untold.of(name, outcome, reason)
+            missing.setdefault(nothing or "%s: %s" % (outcome.replace("_", " "), reason), []).append(name)
     # What is optional establishes a layer where it said something of the node; what is required and did not answer is missing already.
     asked = {RULES[name].layer for name, *_outcome in gaps if name in profile.required}
     empty = [n for n in profile.layers if n not in asked and not table[str(n)]["passed"] and not table[str(n)]["found"]]
-    reasons = _sentences(fails) + [_unproven(reason, names) for reason, names in missing.items()]
+    reasons = _sentences(fails) + [_unproven(profile, reason, names) for reason, names in missing.items()]
     reasons += ["layer %d (%s): nothing in this run establishes it" % (n, LAYERS[n]) for n in empty]
     reasons += _sentences(warns)
     if len(reasons) > MOST_REASONS:
@@ -106,7 +117,10 @@ def _sentence(summary, subjects):
     return "%s%s: %s" % (", ".join(names[:4]), more, summary)
 
 
-def _unproven(reason, names):
+def _unproven(profile, reason, names):
+    if isinstance(reason, tuple):
+        other = profiles.doing_without(profile.name)
+        return "%s does not tell %s%s" % (*reason, "; profile %s does without" % other if other else "")
     if ": no answer: " in reason:
         return reason.partition(": ")[2]  # the whole node is silent: which rules that leaves open says nothing more
     return "%s (%s%s)" % (reason, ", ".join(names[:3]), " and %d more rules" % (len(names) - 3) if len(names) > 3 else "")

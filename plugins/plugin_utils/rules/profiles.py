@@ -15,7 +15,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules impor
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, RULES
 
 DATA = Path(__file__).parent.parent / "data" / "profiles.yml"
-_KEYS = ("layers", "required", "optional", "based_on", "description")
+_KEYS = ("layers", "required", "optional", "based_on", "description", "untold")
+_UNTOLD = ("required", "optional")
 
 
 class ProfileError(ValueError):
@@ -27,6 +28,7 @@ class Profile(NamedTuple):
     layers: tuple  # layers the verdict speaks of
     required: frozenset  # rule ids
     asked: tuple  # rule ids, required and optional, sorted
+    does_without: bool = False  # what a manufacturer's tool does not tell (rules/untold.py) is optional, even where it is required
 
 
 @lru_cache(maxsize=1)
@@ -61,11 +63,20 @@ def _build(name, custom, seen=()):
     layers = given.get("layers", list(base.layers))
     if not isinstance(layers, list) or not all(isinstance(n, int) and n in LAYERS for n in layers):
         raise ProfileError("accelerator_profiles: %s: layers: found %r, allowed: a list of 1 to 5" % (name, layers))
+    untold = given.get("untold", "optional" if base.does_without else "required")
+    if untold not in _UNTOLD:
+        raise ProfileError("accelerator_profiles: %s: untold: found %r, allowed: %s" % (name, untold, " or ".join(_UNTOLD)))
     optional = _select(name, "optional", given.get("optional", []))
     named = optional & {str(selector) for selector in given.get("optional", [])}
     # A rule that is named outright among the optional ones is optional, even where the base requires it.
     required = (set(base.required) | _select(name, "required", given.get("required", []))) - named
-    return Profile(name, tuple(sorted(set(layers))), frozenset(required), tuple(sorted(required | optional | set(base.asked))))
+    return Profile(name, tuple(sorted(set(layers))), frozenset(required), tuple(sorted(required | optional | set(base.asked))), untold == "optional")
+
+
+@lru_cache(maxsize=32)
+def doing_without(name):
+    """The shipped profile that is the one of this name, but does without what a tool does not tell; "" where there is none."""
+    return next((other for other, given in shipped().items() if given.get("based_on") == name and given.get("untold") == "optional"), "")
 
 
 def _select(name, key, selectors):
