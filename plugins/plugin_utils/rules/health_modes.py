@@ -169,15 +169,44 @@ def memory_in_use(device, p):
         return PASSED
     if _COHERENT.search(device.name):
         return not_applicable("the operating system uses this memory too")
-    if device.maybe("flag", "partition", "enabled"):
-        return not_applicable("the device is partitioned: its parts have processes of their own")
-    extra = device.data.get("extra")
-    if extra.__class__ is dict and extra.get("virtualization") in ("host_vgpu", "host_vsga"):
-        return not_applicable("guests hold the memory: the device is shared out as virtual ones")
+    _of_others(device)
     count = device.number("processes")
     if count > 0:
         return PASSED
     return found("%g MiB are in use and no process uses the device" % used, used, p.expected("most_mib", device.manufacturer))
+
+
+def _of_others(device):
+    """NoAnswer where what uses the device is not told as its own processes."""
+    if device.maybe("flag", "partition", "enabled"):
+        raise NoAnswer("not_applicable", "the device is partitioned: its parts have processes of their own")
+    extra = device.data.get("extra")
+    if extra.__class__ is dict and extra.get("virtualization") in ("host_vgpu", "host_vsga"):
+        raise NoAnswer("not_applicable", "guests use it: the device is shared out as virtual ones")
+
+
+@rule(
+    id="busy-without-process",
+    layer=1,
+    level="warn",
+    title="No device works for nobody",
+    reads=_DEVICES,
+    scope="device",
+    remedy="A program that has ended left work that never does, or one in another namespace is not shown: find it, or reset the device.",
+    parameters={"least_percent": Parameter("number", 20, "%", "suite: Primus node_smoke: an activity of 20 % before the test")},
+    follows=("memory-in-use", "recovery-action", "device-lost"),
+)
+def busy_without_process(device, p):
+    busy = device.number("utilization_percent")
+    if busy < p.least_percent:
+        return PASSED
+    if device.maybe("flag", "persistence") is False:
+        # nvidia-smi(1), utilization: the memory is scrubbed as the driver is loaded, and that counts as work.
+        return not_applicable("the driver is loaded for each question, and works then")
+    _of_others(device)
+    if device.number("processes") > 0:
+        return PASSED
+    return found("The device is %g %% busy and no process uses it" % busy, busy, p.expected("least_percent"))
 
 
 @rule(
