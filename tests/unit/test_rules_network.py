@@ -236,6 +236,20 @@ def test_interfaces_that_are_slow():
     assert words("interface-speed", plain(data2__speed={"error": "EINVAL"})) == {"passed"}  # no link is another rule's
 
 
+def test_adapters_of_another_network_are_alike():
+    files = samples.node(rails=10)
+    for rail in (8, 9):
+        files["/sys/class/infiniband/mlx5_%d/ports/1/rate" % rail] = "100 Gb/sec (4X EDR)\n"
+        files["/sys/class/net/rdma%d/mtu" % rail] = "1500\n"
+    assert {level for _subject, _outcome, level in told("rdma-port-speed", files)} == {"warn"}
+    assert {level for _subject, _outcome, level in told("interface-mtu", files)} == {"info"}
+    expected = "mlx5_8=100,mlx5_9=100,mlx5_*=400"
+    assert words("rdma-port-speed", files, expected=expected) == {"passed"}
+    files["/sys/class/infiniband/mlx5_9/ports/1/rate"] = "50 Gb/sec (1X HDR)\n"
+    assert told("rdma-port-speed", files) == {("0000:9a:00.0", "found", None), ("0000:aa:00.0", "found", None)}
+    assert told("rdma-port-speed", files, expected=expected) == {("0000:aa:00.0", "found", None)}
+
+
 def test_the_mtu_of_rails_and_bonds():
     files = samples.bond(samples.node())
     files["/sys/class/net/rdma3/mtu"] = "1500\n"

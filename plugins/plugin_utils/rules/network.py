@@ -4,6 +4,7 @@
 """Rules about ports of network adapters, as their node tells of them.
 
 A port without a cable is no fault of its own. It should be up where the site says so, or where nearly all equal ports of the node are.
+One that is slower than equal ones is found; several with the same lower value may serve another network, and weigh less.
 """
 
 from __future__ import annotations
@@ -194,8 +195,12 @@ def _active(view, told):
     return active
 
 
-def _compare(told, entries, table, unit, text, origin, level=None):
-    """Find values below the wanted one, or below the usual one of their group. entries: [(name, subject, group, value)]; group None: not compared."""
+def _compare(told, entries, table, unit, text, milder):
+    """Find values below the wanted one, or below the usual one of their group. entries: [(name, subject, group, value)]; group None: not compared.
+
+    milder: the level where several share the lower value, as adapters do that serve another network.
+    """
+    shared = Counter((group, value) for _name, _subject, group, value in entries)
     usual, many = _by_group([(group, value) for _name, _subject, group, value in entries if group is not None])
     asked = False
     for name, subject, group, value in entries:
@@ -204,9 +209,9 @@ def _compare(told, entries, table, unit, text, origin, level=None):
         asked = asked or wanted is not None or common is not None
         if wanted is not None:
             if value < wanted:
-                told.found(subject, text % (name, value, wanted), value, expectation(wanted, unit, _SITE), level)
+                told.found(subject, text % (name, value, wanted), value, expectation(wanted, unit, _SITE))
         elif common is not None and value < common:
-            told.found(subject, text % (name, value, common), value, expectation(common, unit, origin), level)
+            told.found(subject, text % (name, value, common), value, expectation(common, unit, _HERE), milder if shared[group, value] > 1 else None)
     return told.outcomes(None if asked else not_applicable("nothing to compare with: no equal ports, and the site says nothing"))
 
 
@@ -228,7 +233,7 @@ def rdma_port_speed(view, p):
             entries.append((port.name, port.subject, port.group, port.facts.number("gbit_s")))
         except NoAnswer as no:
             told.unknown(port.subject, "%s: %s" % (port.name, no.reason))
-    return _compare(told, entries, table, "Gbit/s", "%s runs at %g instead of %g Gbit/s", _HERE)
+    return _compare(told, entries, table, "Gbit/s", "%s runs at %g instead of %g Gbit/s", "warn")
 
 
 @rule(
@@ -445,7 +450,7 @@ def interface_speed(view, p):
         except NoAnswer as no:
             if no.outcome == "unknown":
                 told.unknown(subject, "%s: %s" % (name, no.reason))
-    return _compare(told, entries, table, "Gbit/s", "%s runs at %g instead of %g Gbit/s", _HERE)
+    return _compare(told, entries, table, "Gbit/s", "%s runs at %g instead of %g Gbit/s", "warn")
 
 
 @rule(
@@ -471,4 +476,4 @@ def interface_mtu(view, p):
             entries.append((name, subject, _kind(facts) if name in own else None, facts.number("mtu")))
         except NoAnswer as no:
             told.unknown(subject, "%s: %s" % (name, no.reason))
-    return _compare(told, entries, table, "bytes", "%s has an MTU of %d instead of %d", _HERE)
+    return _compare(told, entries, table, "bytes", "%s has an MTU of %d instead of %d", "info")
