@@ -273,7 +273,8 @@ def test_one_change_on_a_node(rule, change, variables, outcome):
 
 def test_a_healthy_node_has_no_finding_and_nothing_unknown():
     recorded = {"schema": "fleetproof.accelerator/recording/v1", "recorded": synthetic.STAMP, "files": network_samples.node(), "commands": [], "host": {}}
-    around = {"network_devices": network_devices.collect(ReplayHost(recorded)), "software": {"timestamp": synthetic.STAMP, "runtimes": {"cuda": "13.0"}}}
+    software = {"timestamp": synthetic.STAMP, "runtimes": {"cuda": "13.0"}, "toolkits": {"nvidia": "1.17.8"}}
+    around = {"network_devices": network_devices.collect(ReplayHost(recorded)), "software": software}
     judged = judge(dict(synthetic.healthy(), **around), accelerator_expected_count=8, accelerator_expected_model="*H100*")
     assert judged.findings == []
     assert [gap for gap in judged.gaps if gap[1] not in ("not_applicable", "not_run")] == []
