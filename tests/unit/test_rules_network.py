@@ -160,6 +160,13 @@ def test_a_roce_port_without_an_address():
     assert told("roce-address", files) == {(PLACE, "unknown", None)}
 
 
+@pytest.mark.parametrize("path, content", [("gids/0", "zz\n"), ("gid_attrs/types/1", {"error": "EINVAL"}), ("gid_attrs/types/1", samples.ABSENT)])
+def test_a_gid_that_is_not_understood_is_no_missing_address(path, content):
+    files = without_address(samples.node(), 3)
+    files[PORT + path] = content
+    assert told("roce-address", files) == {(PLACE, "unknown", None)}
+
+
 def test_roce_ports_whose_address_is_elsewhere():
     # What pods and guests get has the addresses, or what the interface belongs to: a virtual switch, the interface of a guest's hypervisor.
     functions = samples.adapter(without_address(samples.node(rails=1), 0), 1, virtual=True)

@@ -17,6 +17,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.valu
 EMPTY_GIDS, MOST_GIDS = 8, 64  # empty ones after the last, and all that are looked at
 # Not those of four bits: they are full after 15, and say nothing of how the link is now.
 COUNTERS = ("symbol_error", "link_error_recovery", "link_downed", "port_rcv_errors", "port_rcv_remote_physical_errors")
+_GID = re.compile(r"[0-9a-f]{4}(?::[0-9a-f]{4}){7}\Z")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec(?: \((\d{1,2}X)(?: (\w{1,12}))?\))?\Z")
 
 
@@ -47,6 +48,8 @@ def gids(host, port, iwarp=False):
         answer = host.read_line("%s/gids/%d" % (port, index))
         if not answer.ok:
             return unknown(answer.reason)
+        if not _GID.match(answer.value):
+            return unknown("%s: not understood: %.40r" % (answer.subject, answer.value))
         kind = _kind(answer.value)
         if kind is None:
             continue
