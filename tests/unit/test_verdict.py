@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records import verdict
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import profiles
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import profiles, untold
 
 PREFLIGHT = profiles.find("preflight")
 REQUIRED, OPTIONAL = "links-up", "persistence"
@@ -94,3 +94,50 @@ def test_worst_of_the_subjects():
 def test_findings_are_sorted_as_people_count():
     given = [finding("warn", ident="nvidia:10"), finding("warn", ident="nvidia:2"), finding("fail", "z", ident="nvidia:0")]
     assert [(f["level"], f["subject"]["id"]) for f in sorted(given, key=verdict.order)] == [("fail", "nvidia:0"), ("warn", "nvidia:2"), ("warn", "nvidia:10")]
+
+
+def test_what_a_tool_does_not_tell_is_its_own_reason():
+    """Named by what it is, once for all rules about it; another unknown of the same rule is no part of it."""
+    told = profiles.find("preflight-told")
+    gaps = [
+        ("row-remap-pending", "unknown", "cnmon does not tell it, and there is no libcndev", 4),
+        ("row-remap-failed", "unknown", "cnmon does not tell it", 4),
+    ]
+    assert decide(gaps=gaps) == ("incomplete", ["cnmon does not tell row remapping; profile preflight-told does without"])
+    assert decide(gaps=gaps, profile=told) == ("accepted", [])
+    assert decide(gaps=[*gaps, ("row-remap-failed", "unknown", "libcndev: timeout", 1)], profile=told)[0] == "incomplete"
+    other = [(REQUIRED, "unknown", "libcndev: timeout", 1)]
+    assert decide(gaps=other, profile=told) == decide(gaps=other) == ("incomplete", ["unknown: libcndev: timeout (links-up)"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome", "reason"),
+    [
+        ("pcie-width", "unknown", "cnmon does not tell it"),  # in no list of what cnmon does not tell
+        ("links-up", "not_run", "cnmon does not tell it"),
+        ("links-up", "unknown", "nvidia-smi does not tell it"),
+        ("links-up", "unknown", "it printed: cnmon does not tell items"),
+        ("ecc-uncorrected", "unknown", "ixsmi does not tell it"),
+    ],
+)
+def test_what_is_not_in_the_list_stays_required(rule, outcome, reason):
+    assert decide(gaps=[(rule, outcome, reason, 1)], profile=profiles.find("preflight-told"))[0] == "incomplete"
+
+
+def test_a_profile_of_a_site_may_do_without():
+    own = profiles.find("ours", {"ours": {"based_on": "acceptance", "untold": "optional"}, "strict": {"based_on": "ours", "untold": "required"}})
+    assert own.does_without and profiles.find("more", {"more": {"based_on": "preflight-told"}}).does_without
+    assert not profiles.find(
+        "strict", {"ours": {"based_on": "acceptance", "untold": "optional"}, "strict": {"based_on": "ours", "untold": "required"}}
+    ).does_without
+    with pytest.raises(profiles.ProfileError, match="untold: found 'no', allowed: required or optional"):
+        profiles.check({"ours": {"untold": "no"}})
+    site = profiles.find("mine", {"mine": {"based_on": "preflight"}})
+    assert decide(gaps=[("links-up", "unknown", "ixsmi does not tell it", 1)], profile=site)[1] == ["ixsmi does not tell links"]
+
+
+def test_every_manufacturer_in_the_list_has_rules_that_exist():
+    for tool, rules in untold.table().items():
+        assert rules and set(rules) <= set(PREFLIGHT.required), tool
+        for what in rules.values():
+            assert len("%s does not tell %s; profile preflight-told does without" % (tool, what)) <= 80
