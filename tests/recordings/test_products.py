@@ -88,6 +88,19 @@ def test_a_library_that_did_not_answer_is_no_reason_to_do_without(maker, answer)
     assert under("preflight-told", judged)[0] == "incomplete"
 
 
+def test_links_that_are_switched_off_in_the_driver_are_not_those_of_a_part_without():
+    """An S5000 has links whatever its tool calls not available; an S80 has none that anybody tells."""
+    said = {}
+    for name in ("MTT S5000", "MTT S80"):
+        made = product_nodes.part(name)[0]
+        for entry in made.commands:
+            if entry["argv"][1:] == ["mtlink", "-s"]:
+                entry.update(rc=1, stdout="Error: the requested operation is not available on target device\n", stderr="")
+        judged = product_nodes.judged(product_nodes.recording(name, made))[0]
+        said[name] = judged.outcome("links-up"), under("preflight-told", judged)[0]
+    assert said == {"MTT S5000": ("unknown", "incomplete"), "MTT S80": ("not_applicable", "accepted")}
+
+
 def test_what_stands_beside_the_cards_is_as_the_product_needs_it():
     def counts(name, *rules):
         judged, _sections = product_nodes.judged(product_nodes.recording(name))

@@ -111,7 +111,8 @@ UNTOLD = "a-smi does not tell it"
             {"not_applicable": "liba: f: error 10 (not supported)"},
         ),
         ({"answer": {"cards": {FIRST: {"x": {"error": "no function", "said": "f"}}}}}, {"unknown": UNTOLD + ", and this liba has no f"}),
-        ({"missing": "none"}, {"unknown": UNTOLD + ", and there is no liba"}),
+        ({"missing": "none of liba.so"}, {"unknown": UNTOLD + ", and there is no liba"}),
+        ({"missing": "a mounted host"}, {"unknown": UNTOLD + ", and liba: absent (a mounted host)"}),
         ({"answer": {"cards": {FIRST: {"x": {"error": 7, "said": "f: error 7"}}}}}, {"unknown": "liba: f: error 7"}),
         ({"answer": {"cards": {FIRST: {"error": 6, "said": "g: error 6"}}}}, {"unknown": "liba: g: error 6"}),
         ({"answer": {"cards": {SECOND: {"x": 3}}}}, {"unknown": "liba: does not name this card"}),
@@ -131,7 +132,7 @@ def test_only_what_nothing_tells_says_so():
     for entry in ({"hang": True}, {"signal": "SIGSEGV"}, {"error": "ValueError: x"}, {}, {"status": answers.DENIED}):
         said = asked(**entry).fact(FIRST, "x")["unknown"]
         assert said and UNTOLD not in said
-    assert asked(missing="x").fact({"unknown": "no address"}, "x") == {"unknown": UNTOLD + ", and there is no liba"}
+    assert asked(missing="none of x").fact({"unknown": "no address"}, "x") == {"unknown": UNTOLD + ", and there is no liba"}
     unsupported = {"error": 2, "unsupported": True, "said": "f: error 2"}
     assert asked(answer={"cards": {FIRST: {"x": unsupported}}}).fact(FIRST, "x", part_of_it=False) == {"unknown": UNTOLD + ", nor liba: f: error 2"}
 
@@ -155,7 +156,7 @@ def test_links(states, links):
 
 
 def test_the_library_stands_behind_the_tool():
-    library = asked(missing="x")
+    library = asked(missing="none of x")
     mine, garbage, none = library.fact(FIRST, "x"), {"unknown": "a-smi: pending: not understood: '?'"}, {"unknown": "a-smi: pending: N/A"}
     assert library.better(0, mine) == 0 and library.better(True, 0) is True, "what the tool said stands"
     assert library.better(none, mine) == mine and library.better(none, 0) == 0 and library.better(garbage, 0) == 0

@@ -26,7 +26,9 @@ class Library:
         told = answer.value if answer.ok and isinstance(answer.value, dict) else {}
         self.sources = [build.source(answer, name)]
         if answer.status == answers.ABSENT:
-            self.silent = unknown("%s, and there is no %s" % (self.untold, name))
+            # below a mounted root no library is loaded, which is not that there is none
+            absent = answer.detail.startswith("none of ")
+            self.silent = unknown("%s, and %s" % (self.untold, "there is no %s" % name if absent else answer.reason))
         elif not answer.ok:
             self.silent = unknown(answer.reason)
         elif isinstance(told.get("cards"), dict):
