@@ -30,7 +30,7 @@ def node(manager="active", version=None, driver=None):
     if version:
         sections["services"]["versions"]["fabric_manager"] = version
         sections["host"]["modules"]["nvidia"]["version"] = driver
-        sections["accelerators.nvidia"]["driver"].update(version=driver, module_version=driver)
+        sections["accelerators.nvidia"]["driver"].update(dict.fromkeys(("version", "module_version", "library_version", "tool_version"), driver))
     return sections
 
 
