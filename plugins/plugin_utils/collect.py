@@ -72,7 +72,8 @@ class CollectAction(ActionBase):
         if run is None:
             if status != READ:
                 return {"failed": True, "msg": reason, "status": status}
-            return {"changed": changed, "status": status, "sections": sections, **({} if recorded is None else {"recording": recorded})}
+            # As in a run: the steps of a role after this one ask whether it answered.
+            return {"changed": changed, "status": status, "answered": True, "sections": sections, **({} if recorded is None else {"recording": recorded})}
         for section in sorted(set(reader.names(arguments)) | set(sections)):
             data = sections.get(section)
             if status == READ and data is None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Roles in a playbook of a user's own, without a run directory: the entry point health of a manufacturer's, and the role host."""
+"""Roles in a playbook of a user's own, without a run directory: the entry point health of a manufacturer's, its whole role, and the role host."""
 
 from __future__ import annotations
 
@@ -42,6 +42,19 @@ HOST = """\
 """
 
 
+WHOLE = """\
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_role:
+        name: fleetproof.accelerator.nvidia
+    - ansible.builtin.copy:
+        content: "{{ nvidia_allocation_read.sections | to_json }}"
+        dest: "{{ told }}"
+        mode: "0600"
+"""
+
+
 def play_of_their_own(folder, play, **variables):
     (folder / "play.yml").write_text(play, encoding="utf-8")
     told = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "told": str(folder / "told.json"), **variables}
@@ -64,3 +77,12 @@ def test_the_role_host_reads_all_that_it_reads_in_a_run(tmp_path):
     recording = plays.write_inventory(tmp_path / "a.json", nine.recording(nine.nvidia(2), node="a"))
     sections = play_of_their_own(tmp_path, HOST, host_recording=str(recording))
     assert set(sections) == {*MODULES["accelerator_info"].sections, *MODULES["host_info"].sections}
+
+
+def test_the_whole_role_of_a_manufacturer_without_a_run(tmp_path):
+    recording = plays.write_inventory(tmp_path / "a.json", nine.recording(nine.nvidia(2), node="a"))
+    sections = play_of_their_own(tmp_path, WHOLE, nvidia_recording=str(recording))
+    assert set(sections) == {"allocation.nvidia", "paths.nvidia"}
+    told = sections["allocation.nvidia"]
+    assert (told["note"], len(told["grants"])) == ("", 2), "what the first step found was handed on"
+    assert {row["state"] for row in told["checks"]} - {"not-declared"}
