@@ -66,6 +66,7 @@ def storage():
         "disks": [
             {"name": "nvme0n1", "transport": "pcie", "size_gb": 960.2, "model": "Acme 960", "rotational": False, "firmware": "2P14", "state": "live"},
         ],
+        "controllers": [],
         "health": [dict(health, name="nvme0")],
     }
 

@@ -25,7 +25,8 @@ MINE = (
     "recorded-errors", "machine-checks", "drive-count", "cpu-throttled", "cpu-idle-states", "vendor-daemons", "open-files-limit",
     "memory-uncorrected", "memory-corrected", "memory-offline", "memory-modules", "memory-installed", "cpu-microcode", "cpu-governor", "cpu-mitigations",
     "bmc-sensors", "bmc-events", "kv-cache-path", "file-system-writable", "file-system-errors", "disk-room", "shared-memory", "drive-health", "drive-wear",
-    "drive-log", "drive-state", "raid-arrays", "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
+    "drive-log", "drive-state", "drive-namespaces", "raid-arrays",
+    "kernel-parameters", "kernel-command-line", "numa-balancing", "huge-pages-reserved", "swap-off", "process-limit",
     "service-limits", "driver-built", "driver-next-kernel", "driver-on-disk", "driver-loadable", "driver-installed-once", "service-failed", "service-down",
     "service-versions", "time-daemons", "own-name", "unexpected-restart", "processes-stuck", "zombies",
 )  # fmt: skip
@@ -83,6 +84,12 @@ SEL = "   1 | 11/29/2026 | 09:00:00 | Memory #0x53 | Uncorrectable ECC | Asserte
 RECORD = "Memory controller events summary:\n\t%s on DIMM Label(s): 'CPU0 DIMM 3' location: 0:3:-1:-1 errors: 2\n\nNo MCE errors.\n"
 DKMS = "/var/lib/dkms/nvidia/%s" % DRIVER
 BLOCK = "/sys/block/"
+NVME3 = {
+    "/sys/block": {"dir": ["loop1", "md0", "sda", *("nvme%dn1" % n for n in range(8) if n != 3)]},
+    "/sys/class/nvme/nvme3": {"dir": ["transport", "model", "firmware_rev", "state", "address", "cntrltype"]},
+    "/sys/class/nvme/nvme3/address": "0000:44:00.0\n",
+    "/sys/class/nvme/nvme3/cntrltype": "io\n",
+}
 RAID = {
     "/sys/dev/block/9:0": {"link": "../../devices/virtual/block/md0"}, BLOCK + "md0/slaves": {"dir": ["sda"]}, BLOCK + "sda/slaves": {"dir": []},
 }  # fmt: skip
@@ -132,6 +139,15 @@ FAULTS = {
     "a critical warning": ({}, smart(critical_warning=4), {"drive-health": "fail"}),
     "a hot drive": ({}, smart(critical_warning=2), {"drive-health": "warn"}),
     "a drive that is gone": ({"/sys/class/nvme/nvme3/state": "dead\n"}, {}, {"drive-state": "fail"}),
+    "a drive that is gone with its disk": ({**NVME3, "/sys/class/nvme/nvme3/state": "dead\n"}, {}, {"drive-state": "fail"}),
+    "a drive whose disk has no size left": (
+        {"/sys/class/nvme/nvme3/state": "dead\n", "/sys/class/nvme/nvme3/address": "0000:44:00.0\n", BLOCK + "nvme3n1/size": "0\n"},
+        {},
+        {"drive-state": "fail"},
+    ),
+    "a drive without a disk": (NVME3, {}, {"drive-namespaces": "warn"}),
+    "a target that brings no disk": ({**NVME3, "/sys/class/nvme/nvme3/transport": "tcp\n"}, {}, {}),
+    "a controller for others": ({**NVME3, "/sys/class/nvme/nvme3/cntrltype": "admin\n"}, {}, {}),
     "a drive that is being reset": ({"/sys/class/nvme/nvme3/state": "resetting\n"}, {}, {"drive-state": "warn"}),
     "a disk that was taken offline": ({SDA + "state": "offline\n"}, {}, {"drive-state": "fail"}),
     "a worn drive": ({}, smart(percent_used=97), {"drive-wear": "warn"}),
@@ -280,3 +296,42 @@ def test_the_module_built_and_not_loaded_below_secure_boot():
 
 def test_nouveau_in_the_place_of_the_driver():
     assert found(judged({"/sys/module": {"dir": ["nouveau"]}})[0]) == {"driver-loadable": "warn"}
+
+
+def test_an_nvme_controller_whose_disk_is_gone_is_told():
+    told, sections = judged({**NVME3, "/sys/class/nvme/nvme3/state": "dead\n"})
+    assert demo.misfits(sections) == []
+    assert sections["storage"]["controllers"] == [
+        {
+            "name": "nvme3",
+            "transport": "pcie",
+            "state": "dead",
+            "kind": "io",
+            "model": "SAMSUNG MZQL27T6HBLA-00A07",
+            "firmware": "GDC5602Q",
+            "address": "0000:44:00.0",
+        }
+    ]
+    assert "nvme3 is dead" in next(f["summary"] for f in told.findings if f["rule"] == "drive-state")
+
+
+@pytest.mark.parametrize("silent", [{"/sys/class/nvme": {"error": "EACCES"}}, {"/sys/class/nvme/nvme3": {"error": "EIO"}}])
+def test_controllers_that_could_not_be_read_are_no_healthy_ones(silent):
+    told, _sections = judged(silent)
+    assert [told.outcome(rule) for rule in ("drive-state", "drive-namespaces")] == ["unknown", "unknown"]
+
+
+def test_two_paths_to_one_disk_are_no_drive_without_one():
+    both = {
+        "/sys/class/nvme/nvme3": {"dir": ["transport", "state", "nvme2c3n1"]},
+        "/sys/block": {"dir": ["md0", "sda", *("nvme%dn1" % n for n in range(8) if n != 3)]},
+    }
+    _told, sections = judged(both)
+    assert sections["storage"]["controllers"] == []
+
+
+def test_a_report_of_an_older_run_is_judged_by_its_disks():
+    _told, sections = judged()
+    del sections["storage"]["controllers"]
+    told = demo.Judged("n1", sections, {})
+    assert (told.outcome("drive-state"), told.outcome("drive-namespaces")) == ("passed", "unknown")

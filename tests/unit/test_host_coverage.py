@@ -62,6 +62,7 @@ HOST = {
     "measured boot": ("hardware.tpm.measured_boot", ["cohort-tpm"]),
     "NVMe inventory": ("storage.disks", ["drive-count", "cohort-disks"]),
     "state of drives": ("storage.disks", ["drive-state", "drive-count"]),
+    "drives without a disk": ("storage.controllers", ["drive-state", "drive-namespaces"]),
     "SMART": ("storage.health", ["drive-health", "drive-wear", "drive-log"]),
     "RAID": ("storage.arrays", ["raid-arrays", "cohort-raid"]),
     "file systems": ("storage.file_system_errors", ["file-system-errors"]),

@@ -25,7 +25,7 @@ def levels(judged):
 
 
 def test_all_rules_are_asked():
-    assert len(MINE) == 47
+    assert len(MINE) == 48
 
 
 @pytest.mark.parametrize("rule", MINE)
@@ -59,7 +59,7 @@ NOT_APPLICABLE = {
     "kv-cache-path": [("storage kv_cache", ABSENT)], "file-system-writable": [("storage mounts", ABSENT)],
     "file-system-errors": [("storage file_system_errors", ABSENT)], "disk-room": [("storage directories", ABSENT)],
     "drive-health": [("storage health", ABSENT)], "drive-wear": [("storage health", ABSENT)], "drive-log": [("storage health", ABSENT)],
-    "drive-state": [("storage disks", [])],
+    "drive-state": [("storage disks", [])], "drive-namespaces": [("storage disks", [])],
     "machine-checks": [("hardware machine_checks", ABSENT)], "drive-count": [("storage arrays", [])],
     "raid-arrays": [("storage arrays", [])], "numa-balancing": [("host cpu numa_nodes", 1)],
     "huge-pages-reserved": [("host kernel command_line", "ro")], "swap-off": [("settings swap_mib", 900), ("services units", {})],

@@ -22,16 +22,20 @@ class Disks:
 
     def __init__(self, host):
         self.host = host
-        self.controllers, self.spaces = {}, {}
+        self.controllers, self.spaces, self.owned = {}, {}, {}
         listing = host.listdir(NVME)
         self.problem = None if listing.ok or listing.status == ABSENT else listing.reason
         for name in sorted(listing.value or ()):
             base = "%s/%s/" % (NVME, name)
             self.controllers[name] = {"name": name, "transport": fact(host, base + "transport")}
-            for inner in host.listdir(base).value or ():
+            inside = host.listdir(base)
+            self.owned[name] = set() if inside.ok else None
+            for inner in inside.value or ():
                 channel = _CHANNEL.match(inner)
                 if channel or re.match(r"nvme\d+n\d+\Z", inner):
-                    self.spaces.setdefault("nvme%sn%s" % channel.groups() if channel else inner, name)
+                    space = "nvme%sn%s" % channel.groups() if channel else inner
+                    self.spaces.setdefault(space, name)
+                    self.owned[name].add(space)
 
     def transport(self, disk):
         """pcie, tcp, rdma, fc, loop for NVMe; iscsi, fc, sas, sata, usb, virtio, rbd, nbd, scsi for others."""
@@ -95,11 +99,30 @@ class Disks:
             found.append(one)
         return found
 
+    def without_namespace(self, seen):
+        """[{name, transport, state, kind, model, firmware, address}] of NVMe controllers that bring no disk, or one of size 0; seen: names of disks.
+
+        Linux drivers/nvme/host/core.c: the namespaces of a controller that dies are emptied, then taken away; sysfs.c: the attributes.
+        """
+        found = []
+        for name, spaces in self.owned.items():
+            if spaces is not None and not spaces & seen:
+                base = "%s/%s/" % (NVME, name)
+                one = {"name": name, "transport": self.controllers[name]["transport"]}
+                for key, attribute in (("state", "state"), ("kind", "cntrltype"), ("model", "model"), ("firmware", "firmware_rev"), ("address", "address")):
+                    one[key] = fact(self.host, base + attribute, lambda text: " ".join(text.split())[:60], "not told by this kernel")
+                found.append(one)
+        return found[:_KEPT]
+
 
 def read(host, names):
-    """{disks, health}."""
+    """{disks, controllers, health}."""
     disks = Disks(host)
     found = {"disks": disks.inventory(names), "health": not_applicable("no drive that could be asked")}
+    seen = {d["name"] for d in found["disks"]} | set(names[_KEPT:])
+    unread = [n for n, spaces in disks.owned.items() if spaces is None]
+    silent = disks.problem or ("what %s has is not known" % ", ".join(unread) if unread else None)
+    found["controllers"] = unknown(silent) if silent else disks.without_namespace(seen)
     drives = [n for n, c in disks.controllers.items() if c["transport"] == "pcie"]
     plain = [d["name"] for d in found["disks"] if d["transport"] in ("sata", "sas")]
     if drives or plain:

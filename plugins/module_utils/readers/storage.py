@@ -186,13 +186,8 @@ def collect(host, table, named=(), cache_path=None):
     else:
         section.update(mounts=shown(table), directories=directories(host, table, named), kv_cache=_cache(host, table, cache_path))
     listing = host.listdir("/sys/block")
-    names = sorted(n for n in listing.value if not _NO_DISK.match(n)) if listing.ok else []
-    if names:
-        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import disks  # only where there is one
+    if not listing.ok:
+        return dict(section, **dict.fromkeys(("disks", "controllers", "health"), unknown(listing.reason)))
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import disks  # only where they are listed
 
-        section.update(disks.read(host, names))
-    elif listing.ok:
-        section.update(disks=[], health=not_applicable("no disk"))
-    else:
-        section.update(dict.fromkeys(("disks", "health"), unknown(listing.reason)))
-    return section
+    return dict(section, **disks.read(host, sorted(n for n in listing.value if not _NO_DISK.match(n))))

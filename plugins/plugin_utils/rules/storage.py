@@ -270,9 +270,17 @@ def drive_health(view, p):
     return _rest(silent)
 
 
+def _empty(view):
+    """NVMe controllers on PCI Express that bring no disk; one that administers others has none by design, and one of a fabric may have none."""
+    section = _storage(view)
+    # Reports of older runs do not tell them.
+    listed = section.objects("controllers") if section.maybe("list", "controllers") is not None else ()
+    return [c for c in listed if c.maybe("text", "transport") == "pcie" and c.maybe("word", "kind") not in ("admin", "discovery")]
+
+
 def not_in_use(view):
-    """[(name, state)] of disks that the kernel has given up, or is about to."""
-    disks = [(disk.maybe("text", "name") or "?", disk.maybe("text", "state")) for disk in _storage(view).objects("disks")]
+    """[(name, state)] of disks that the kernel has given up, or is about to, and of NVMe controllers whose disks went with them."""
+    disks = [(disk.maybe("text", "name") or "?", disk.maybe("text", "state")) for disk in (*_storage(view).objects("disks"), *_empty(view))]
     return [(name, state.partition(" ")[0]) for name, state in disks if state is not None and state.partition(" ")[0] in _NOT_IN_USE]
 
 
@@ -293,6 +301,9 @@ def drive_state(view, p):
         wanted = expectation("live or running", origin="vendor document: Linux drivers/nvme/host/sysfs.c and drivers/scsi/scsi_sysfs.c")
         return found("%d drives are not in use: %s" % (len(lost), shown), shown, wanted, level="warn" if passing else None)
     told, silent = 0, None
+    unread = _storage(view).data.get("controllers")
+    if unread.__class__ is dict and "unknown" in unread:  # whether one died with its disks is not known
+        return unknown(show(unread["unknown"], 200))
     for disk in _storage(view).objects("disks"):
         try:
             disk.text("state")
@@ -302,6 +313,30 @@ def drive_state(view, p):
     if silent:
         return unknown(silent)
     return PASSED if told else not_applicable("no drive that tells its state")
+
+
+@rule(
+    id="drive-namespaces",
+    layer=1,
+    level="warn",
+    title="Every NVMe drive on PCI Express brings a disk",
+    reads=("storage",),
+    scope="node",
+    remedy="See why in the kernel log; give a drive that works a namespace (nvme create-ns, nvme attach-ns), or replace it.",
+    follows=("drive-state", "kernel-storage-errors"),
+)
+def drive_namespaces(view, p):
+    _storage(view).list("controllers")
+    # One that the kernel has given up is the other rule's.
+    given_up = {name for name, _state in not_in_use(view)}
+    bare = [c for c in _empty(view) if c.maybe("text", "name") not in given_up]
+    if bare:
+        named = ["%s (%s)" % (c.maybe("text", "name") or "?", ", ".join(filter(None, (c.maybe("text", "model"), c.maybe("text", "address"))))) for c in bare]
+        wanted = expectation("one namespace or more", origin="vendor document: NVM Express Base Specification, namespaces")
+        return found("%d drives have no namespace: %s" % (len(bare), "; ".join(named[:6])), len(bare), wanted)
+    if any(disk.maybe("text", "name").startswith("nvme") for disk in _storage(view).objects("disks") if disk.maybe("text", "name")) or given_up:
+        return PASSED
+    return not_applicable("no NVMe drive")
 
 
 @rule(
