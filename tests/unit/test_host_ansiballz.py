@@ -22,13 +22,14 @@ from __future__ import annotations
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.live import LiveHost
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.record import RecordingHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import nvidia_nvml
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import cambricon_cndev, nvidia_nvml
 
 
 def main():
     module = AnsibleModule(argument_spec={})
     host = RecordingHost(LiveHost(deadline=30))
     result = {"file": host.read_text("/proc/version").status, "native": host.native("nvml", nvidia_nvml, timeout=20).status}
+    result["shared"] = host.native("libcndev", cambricon_cndev, timeout=20, arguments={"cards": []}).detail
     result["hang"] = host.run(["sh", "-c", "trap '' TERM; sleep 600"], timeout=1).reason
     result["held"] = host.run(["sh", "-c", "sleep 600 & echo said"], timeout=20).stdout
     # leaves the session and ignores us: ansible must see the end of the module's output all the same
@@ -62,4 +63,5 @@ def test_the_door_works_out_of_a_zip(python, tmp_path):
     assert (answer["file"], answer["held"], answer["daemon"]) == ("ok", "said\n", "ok")
     assert "timeout (no answer in time)" in answer["hang"]
     assert answer["native"] in ("ok", "absent", "io_error")
+    assert answer["shared"].startswith("none of "), "what the readers share is imported out of the zip"
     assert len(answer["recording"]["commands"]) == 3

@@ -75,7 +75,7 @@ def test_a_storm_is_one_event_with_its_exact_count(node):
 
 
 def test_only_what_came_after_the_cursor(node):
-    cursor = kernel_log._cursor(kernel_log.parse(line(99999.25)))
+    cursor = kernel_log.cursor(kernel_log.parse(line(99999.25)))
     section = kernel_log.collect(node(), since=cursor)
     assert (section["since"], section["lines"], section["events"][0]["count"], section["status"]) == (cursor, 20000, 20000, "ok")
     assert (section["covers_from"], section["events"][0]["first"]) == ("2025-11-30T10:53:19.250Z", "2025-11-30T10:53:20.250Z")
@@ -196,7 +196,7 @@ def test_where_a_piece_ends_makes_no_difference(size):
     ]
     assert events[0]["last_at"] == {"0000:3b:00.0": "2025-11-29T07:06:51.000Z", "0000:9b:00.0": "2025-11-29T07:06:50.000Z"}
     assert events[1]["last"] == "2025-11-29T07:07:01.000Z" and "fallen off the bus" in events[1]["sample"]
-    cursor = kernel_log._cursor(kernel_log.parse(line(21, "NVRM: The NVIDIA GPU 0000:5e:00.0")))
+    cursor = kernel_log.cursor(kernel_log.parse(line(21, "NVRM: The NVIDIA GPU 0000:5e:00.0")))
     assert folded([data[n : n + size] for n in range(0, len(data), size)], cursor) == folded([data], cursor)
     assert folded([data], cursor)[4] is True
 

@@ -121,6 +121,7 @@ UNTOLD = "a-smi does not tell it"
         ({"answer": {"cards": {FIRST: "x"}}}, {"unknown": "liba: x: no possible number"}),
         ({"answer": {"cards": {FIRST: {}}}}, {"unknown": "liba: x: no possible number"}),
         ({"answer": {"error": 1, "said": "no driver"}}, {"unknown": "liba: no driver"}),
+        ({"answer": {"error": 2, "unsupported": True, "said": "init: error 2"}}, {"unknown": "liba: init: error 2"}),
         ({"answer": [1]}, {"unknown": "liba: not understood"}),
     ],
 )

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import sys
@@ -23,7 +22,7 @@ PATH = (
 READ_LIMIT = 4 << 20
 READ_SECONDS = 5.0
 COMMAND_SECONDS = 30.0
-STDOUT_LIMIT, STDERR_LIMIT, NATIVE_LIMIT = 8 << 20, 1 << 18, 16 << 20
+STDOUT_LIMIT, STDERR_LIMIT = 8 << 20, 1 << 18
 _PASSED = "the deadline of the module had passed"
 
 # becomes the child, whose text of argv[1] bytes comes first on descriptor 0
@@ -43,12 +42,12 @@ def source_of(module):
     return module.__spec__.loader.get_source(module.__name__)
 
 
-def _frame(*fields):
+def frame(*fields):
     body = b"\0".join(fields)
     return len(body).to_bytes(4, "big") + body
 
 
-def _complete(kept):
+def complete(kept):
     got = kept[child.ANSWERS]
     return len(got) >= 4 and len(got) >= 4 + int.from_bytes(got[:4], "big")
 
@@ -97,7 +96,7 @@ class LiveHost(Host):
             return Answer(answers.TIMEOUT, detail=_PASSED if left <= 0 else "no answer in time", subject=subject)
         fresh = self._helper is None
         try:
-            request = _frame(operation, b"%d" % limit, os.fsencode(self._root), path.encode("utf-8", "surrogateescape"))
+            request = frame(operation, b"%d" % limit, os.fsencode(self._root), path.encode("utf-8", "surrogateescape"))
             if fresh:
                 self._helper = self._start()
         except UnicodeEncodeError:
@@ -108,7 +107,7 @@ class LiveHost(Host):
             return _errno("EINVAL", subject)
         helper = self._helper
         helper.feed += request
-        end = helper.pump(time.monotonic() + left, _complete)
+        end = helper.pump(time.monotonic() + left, complete)
         if end == WANTED:
             word, detail, payload = bytes(helper.kept[child.ANSWERS][4:]).split(b"\0", 2)
             helper.kept[child.ANSWERS].clear()
@@ -143,16 +142,16 @@ class LiveHost(Host):
         return self._ask(b"read", path, READ_LIMIT if limit is None else limit)
 
     def read_text(self, path, limit=None):
-        return self._asked(_text, b"read", path, READ_LIMIT if limit is None else limit)
+        return self._asked(text_of, b"read", path, READ_LIMIT if limit is None else limit)
 
     def exists(self, path):
         return self._asked(bool, b"exists", path)
 
     def listdir(self, path):
-        return self._asked(lambda names: _text(names).split("\0") if names else [], b"listdir", path)
+        return self._asked(lambda names: text_of(names).split("\0") if names else [], b"listdir", path)
 
     def readlink(self, path):
-        return self._asked(_text, b"readlink", path)
+        return self._asked(text_of, b"readlink", path)
 
     def stat(self, path):
         return self._asked(_facts, b"stat", path)
@@ -171,7 +170,7 @@ class LiveHost(Host):
     def resolve(self, program):
         known = self._programs.get(program)
         if known is None:
-            known = self._asked(_text, b"which", "%s:%s" % (program, self._path), subject=program)
+            known = self._asked(text_of, b"which", "%s:%s" % (program, self._path), subject=program)
             if known.status == answers.TIMEOUT:  # look once which directory it is, not with every program
                 directories = self._path.split(":")
                 alive = [d for d in directories if self._ask(b"which", "%s:%s" % (program, d)).status != answers.TIMEOUT]
@@ -211,7 +210,7 @@ class LiveHost(Host):
             detail = detail or "it left processes that held its output; they were killed"
         rc = process.rc if status == answers.OK else None
         seconds = round(time.monotonic() - started, 3)
-        return Command(argv, status, rc, _text(process.kept[1]), _text(process.kept[2]), seconds, detail, left[0][0] if left else None)
+        return Command(argv, status, rc, text_of(process.kept[1]), text_of(process.kept[2]), seconds, detail, left[0][0] if left else None)
 
     def native(self, name, reader=None, timeout=None, arguments=None):
         """reader: an imported module that stands alone and has read(arguments) -> dict; it runs in a child. That its
@@ -221,22 +220,9 @@ class LiveHost(Host):
         seconds = min(COMMAND_SECONDS if timeout is None else timeout, self.remaining())
         if seconds <= 0:
             return Answer(answers.TIMEOUT, detail=_PASSED, subject=name)
-        request = {"path": [p for p in sys.path if os.path.isabs(p)], "name": reader.__name__, "file": reader.__file__}
-        request.update(source=source_of(reader), arguments=arguments)
-        try:
-            process = self._start(_frame(b"native", b"", b"", json.dumps(request).encode()), NATIVE_LIMIT)
-        except OSError as error:
-            return Answer(answers.IO_ERROR, detail="no child process: %s" % error.strerror, subject=name)
-        end = process.pump(time.monotonic() + seconds)
-        status, detail = process.outcome(end, process.end(0))
-        if _complete(process.kept):  # also when the library then died or hung
-            return _read(name, process.kept[child.ANSWERS][4:])
-        if end == OVERFLOW:
-            detail = "answered more than is kept"
-        elif end != TIME:
-            last = _text(process.kept[2]).strip().rpartition("\n")[2][:200]
-            detail = (detail or "ended without an answer, exit %s" % process.rc) + (" (%s)" % last if last else "")
-        return Answer(answers.IO_ERROR if status in (answers.OK, "failed") else status, detail=detail, subject=name)
+        from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import native  # only where a library is asked
+
+        return native.ask(self._start, name, reader, arguments, seconds)
 
     def uname(self):
         return Answer(answers.OK, dict(zip(("system", "node", "release", "version", "machine"), os.uname())), subject="uname")
@@ -262,22 +248,10 @@ class LiveHost(Host):
         return Answer(answers.OK, {"version": "%d.%d.%d" % sys.version_info[:3], "executable": sys.executable}, subject="python")
 
 
-def _text(content):
+def text_of(content):
     return content.decode("utf-8", "replace")
 
 
 def _facts(content):
-    words = _text(content).split("\0")
+    words = text_of(content).split("\0")
     return {name: value if name in ("type", "mode") else int(value) for name, value in zip(words[::2], words[1::2])}
-
-
-def _read(name, text):
-    """The answer of a native child."""
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return Answer(answers.IO_ERROR, detail="answer not understood: %s" % error, subject=name)
-    for key, status in (("missing", answers.ABSENT), ("error", answers.IO_ERROR)):
-        if key in answer:
-            return Answer(status, detail=str(answer[key]), subject=name)
-    return Answer(answers.OK, answer.get("answer"), subject=name)

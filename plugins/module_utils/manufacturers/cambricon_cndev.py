@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import library_calls
+
 PLACES = ("libcndev.so", "/usr/local/neuware/lib64/libcndev.so", "/usr/local/neuware/lib/libcndev.so")
 VERSIONS, UNSUPPORTED_VERSION, NOT_SUPPORTED = (6, 5), 3, 10
 UNTOLD = 0xA5  # what no function writes: a field that keeps it was not filled in
@@ -15,18 +17,15 @@ MOST_PORTS = 64
 
 def _words(library, function, handle, *more):
     """The 32-bit words that a function fills in, the version before them; or an error. Room for layouts that grow."""
-    room, code = (ctypes.c_uint8 * 1024)(), UNSUPPORTED_VERSION
+    room, problem = (ctypes.c_uint8 * 1024)(), None
     for version in VERSIONS:
         ctypes.memset(room, UNTOLD, 1024)
         ctypes.memmove(room, ctypes.byref(ctypes.c_int(version)), 4)
-        try:
-            code = getattr(library, function)(room, handle, *more)
-        except AttributeError:
-            return {"error": "no function", "said": function}
-        if code != UNSUPPORTED_VERSION:
+        problem = library.call(function, room, handle, *more)
+        if problem is None or problem["error"] != UNSUPPORTED_VERSION:
             break
-    if code:
-        return {"error": code, "unsupported": code == NOT_SUPPORTED, "said": "%s: error %d" % (function, code)}
+    if problem:
+        return problem
     return [int.from_bytes(bytes(room[4 * n : 4 * n + 4]), "little") for n in range(1, 16)], bytes(room[4:16])
 
 
@@ -54,12 +53,9 @@ def _port(library, handle, port):
     told = _words(library, "cndevGetMLULinkStatus", handle, port)
     if isinstance(told, dict) and told["error"] == "no function":
         room = (ctypes.c_int * 64)(*[-1] * 64)  # cndevMLULinkStatusV2_t begins without a version
-        try:
-            code = library.cndevGetMLULinkStatusV2(room, handle, port)
-        except AttributeError:
-            return told
-        if code:
-            return {"error": code, "unsupported": code == NOT_SUPPORTED, "said": "cndevGetMLULinkStatusV2: error %d" % code}
+        problem = library.call("cndevGetMLULinkStatusV2", room, handle, port)
+        if problem:
+            return told if problem["error"] == "no function" else problem
         active, cable = room[0], room[2]
     elif isinstance(told, dict):
         return told
@@ -70,7 +66,7 @@ def _port(library, handle, port):
 
 def _links(library, handle):
     try:
-        ports = library.cndevGetMLULinkPortNumber(handle)
+        ports = library.library.cndevGetMLULinkPortNumber(handle)
     except AttributeError:
         return {"error": "no function", "said": "cndevGetMLULinkPortNumber"}
     if not 0 <= ports <= MOST_PORTS:
@@ -82,12 +78,9 @@ def _links(library, handle):
 def _card(library, card):
     handle = ctypes.c_int()
     function, key = ("cndevGetDeviceHandleByPciBusId", card.encode()) if ":" in card else ("cndevGetDeviceHandleByIndex", int(card))
-    try:
-        code = getattr(library, function)(key, ctypes.byref(handle))
-    except AttributeError:
-        return {"error": "no function", "said": function}
-    if code:
-        return {"error": code, "said": "%s: error %d" % (function, code)}
+    problem = library.call(function, key, ctypes.byref(handle))
+    if problem:
+        return dict(problem, unsupported=False)  # the part has it; the library does not find the part
     told = _named(_words(library, "cndevGetRetiredPagesStatus", handle), ("retired_pages.pending",))
     told.update(_rows(library, handle), links=_links(library, handle))
     return told
@@ -95,20 +88,8 @@ def _card(library, card):
 
 def read(arguments):
     """{"cards": {pci: {place: number or error, "links": [1, 0 or None]} or error}}, or {"missing": …}, or an error."""
-    library, broken = None, ""
-    for place in PLACES:
-        try:
-            library = ctypes.CDLL(place)
-            break
-        except OSError as error:
-            if not str(error).startswith(place + ": cannot open"):  # it is there, and what it needs is not
-                broken = broken or str(error)[:200]
+    library, answer = library_calls.load(PLACES, NOT_SUPPORTED)
     if library is None:
-        return {"error": "not loaded", "said": broken} if broken else {"missing": "none of %s" % ", ".join(PLACES)}
-    try:
-        code = library.cndevInit(0)
-    except AttributeError:
-        return {"error": "no function", "said": "cndevInit"}
-    if code:
-        return {"error": code, "said": "cndevInit: error %d" % code}
-    return {"cards": {card: _card(library, card) for card in arguments["cards"]}}
+        return answer
+    problem = library.call("cndevInit", 0)
+    return problem or {"cards": {card: _card(library, card) for card in arguments["cards"]}}

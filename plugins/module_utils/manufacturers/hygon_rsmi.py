@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import library_calls
+
 PLACES = ("/opt/hyhal/lib/librocm_smi64.so", "/opt/hyhal/lib/librocm_smi64.so.2", "/usr/local/hyhal/lib/librocm_smi64.so")
 NOT_SUPPORTED = 2  # rsmi_status_t
 BLOCKS = tuple(1 << n for n in range(14))  # rsmi_gpu_block_t: UMC to fuses
@@ -21,26 +23,12 @@ class Page(ctypes.Structure):  # rsmi_retired_page_record_t: status 0 retired, 1
     _fields_ = [("address", ctypes.c_uint64), ("size", ctypes.c_uint64), ("status", ctypes.c_int)]
 
 
-def _call(library, function, *arguments):
-    """None, or an error."""
-    try:
-        code = getattr(library, function)(*arguments)
-    except AttributeError:
-        return {"error": "no function", "said": function}
-    return {"error": code, "unsupported": code == NOT_SUPPORTED, "said": "%s: error %d" % (function, code)} if code else None
-
-
-def _number(library, function, kind, *arguments):
-    value = kind()
-    return _call(library, function, *arguments, ctypes.byref(value)) or value.value
-
-
 def _ecc(library, card):
     """The sum of the blocks that count; a block that does not is none of this part."""
     sums, none = None, None
     for block in BLOCKS:
         errors = Errors()
-        problem = _call(library, "rsmi_dev_ecc_count_get", card, ctypes.c_uint64(block), ctypes.byref(errors))
+        problem = library.call("rsmi_dev_ecc_count_get", card, ctypes.c_uint64(block), ctypes.byref(errors))
         if problem is None:
             sums = (errors.corrected + (sums or (0, 0))[0], errors.uncorrected + (sums or (0, 0))[1])
         elif problem.get("unsupported"):
@@ -53,51 +41,44 @@ def _ecc(library, card):
 
 def _pages(library, card):
     count = ctypes.c_uint32()
-    problem = _call(library, "rsmi_dev_memory_reserved_pages_get", card, ctypes.byref(count), None)
+    problem = library.call("rsmi_dev_memory_reserved_pages_get", card, ctypes.byref(count), None)
     if problem is None and count.value > MOST:
         problem = {"error": count.value, "said": "rsmi_dev_memory_reserved_pages_get: %d pages" % count.value}
     pages = (Page * max(count.value, 1))()
     if problem is None and count.value:
-        problem = _call(library, "rsmi_dev_memory_reserved_pages_get", card, ctypes.byref(count), pages)
+        problem = library.call("rsmi_dev_memory_reserved_pages_get", card, ctypes.byref(count), pages)
     return problem or int(any(page.status == 1 for page in pages[: count.value]))
 
 
 def _links(library, card):
     """A state for each XHCL link: 1 up, 0 down, None where it is down and has no device at its other end."""
-    ports = _number(library, "rsmi_dev_xhcl_link_number_get", ctypes.c_uint32, card)
+    ports = library.number("rsmi_dev_xhcl_link_number_get", ctypes.c_uint32, card)
     if isinstance(ports, dict):
         return ports
     if ports > 64:
         return {"error": ports, "said": "rsmi_dev_xhcl_link_number_get: %d links" % ports}
     states = []
     for port in range(ports):
-        state = _number(library, "rsmi_dev_xhcl_link_state_get", ctypes.c_uint32, card, port)
+        state = library.number("rsmi_dev_xhcl_link_state_get", ctypes.c_uint32, card, port)
         if isinstance(state, dict):
             return state
-        peer = 1 if state == 1 else _number(library, "rsmi_dev_xhcl_link_remote_bdfid_get", ctypes.c_uint64, card, port)
+        peer = 1 if state == 1 else library.number("rsmi_dev_xhcl_link_remote_bdfid_get", ctypes.c_uint64, card, port)
         states.append(1 if state == 1 else 0 if isinstance(peer, int) and peer else None)
     return states
 
 
 def read(arguments):
     """{"cards": {pci: {place: number or error, "links": [1, 0 or None]}}}, or {"missing": …}, or an error."""
-    library, broken = None, ""
-    for place in PLACES:
-        try:
-            library = ctypes.CDLL(place)
-            break
-        except OSError as error:
-            if not str(error).startswith(place + ": cannot open"):  # it is there, and what it needs is not
-                broken = broken or str(error)[:200]
+    library, answer = library_calls.load(PLACES, NOT_SUPPORTED)
     if library is None:
-        return {"error": "not loaded", "said": broken} if broken else {"missing": "none of %s" % ", ".join(PLACES)}
-    problem = _call(library, "rsmi_init", ctypes.c_uint64(0))
-    count = problem or _number(library, "rsmi_num_monitor_devices", ctypes.c_uint32)
+        return answer
+    problem = library.call("rsmi_init", ctypes.c_uint64(0))
+    count = problem or library.number("rsmi_num_monitor_devices", ctypes.c_uint32)
     if isinstance(count, dict):
         return count
     cards = {}
     for card in range(min(count, 64)):
-        place = _number(library, "rsmi_dev_pci_id_get", ctypes.c_uint64, card)
+        place = library.number("rsmi_dev_pci_id_get", ctypes.c_uint64, card)
         if isinstance(place, dict):
             return place
         address = "%04x:%02x:%02x.%x" % (place >> 32, place >> 8 & 0xFF, place >> 3 & 0x1F, place & 7)

@@ -7,44 +7,30 @@ from __future__ import annotations
 
 import ctypes
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import library_calls
+
 PLACES = ("libixml.so", "/usr/local/corex/lib64/libixml.so", "/usr/local/corex/lib/libixml.so")
 NOT_SUPPORTED = 3
 MOST_LINKS = 64  # room for more than NVML_NVLINK_MAX_LINKS
 
 
-def _call(library, function, *arguments):
-    """None, or an error."""
-    try:
-        code = getattr(library, function)(*arguments)
-    except AttributeError:
-        return {"error": "no function", "said": function}
-    return {"error": code, "unsupported": code == NOT_SUPPORTED, "said": "%s: error %d" % (function, code)} if code else None
-
-
 def read(arguments):
     """{"cards": {index: links to the others, or error}}, or {"missing": …}, or an error."""
-    library, broken = None, ""
-    for place in PLACES:
-        try:
-            library = ctypes.CDLL(place)
-            break
-        except OSError as error:
-            if not str(error).startswith(place + ": cannot open"):  # it is there, and what it needs is not
-                broken = broken or str(error)[:200]
+    library, answer = library_calls.load(PLACES, NOT_SUPPORTED)
     if library is None:
-        return {"error": "not loaded", "said": broken} if broken else {"missing": "none of %s" % ", ".join(PLACES)}
+        return answer
     count, handles, cards = ctypes.c_uint(), [], {}
-    problem = _call(library, "nvmlInit") or _call(library, "nvmlDeviceGetCount", ctypes.byref(count))
+    problem = library.call("nvmlInit") or library.call("nvmlDeviceGetCount", ctypes.byref(count))
     for index in range(0 if problem else min(count.value, 64)):
         handles.append(ctypes.c_void_p())
-        problem = problem or _call(library, "nvmlDeviceGetHandleByIndex", index, ctypes.byref(handles[-1]))
+        problem = problem or library.call("nvmlDeviceGetHandleByIndex", index, ctypes.byref(handles[-1]))
     if problem:
         return problem
     for index, one in enumerate(handles):
         told = 0
         for other in range(len(handles)):
             links, ports, far = ctypes.c_uint(), (ctypes.c_uint * MOST_LINKS)(), (ctypes.c_uint * MOST_LINKS)()
-            problem = other != index and _call(library, "ixmlDeviceGetIxLinkInfo", one, handles[other], ctypes.byref(links), ports, far)
+            problem = other != index and library.call("ixmlDeviceGetIxLinkInfo", one, handles[other], ctypes.byref(links), ports, far)
             told = problem if problem and not isinstance(told, dict) else told if isinstance(told, dict) else told + links.value
         cards[str(index)] = told
     return {"cards": cards}

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ctypes
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import library_calls
+
 PLACES = ("libmtml.so", "libmtml.so.1", "/usr/lib/x86_64-linux-gnu/libmtml.so", "/usr/local/musa/lib/libmtml.so")
-NOT_SUPPORTED, NOT_FOUND = 4, 7
+NOT_SUPPORTED = 4
 MOST_LINKS = 64
 COUNTERS = {"ecc.corrected_volatile": (0, 0), "ecc.uncorrected_volatile": (1, 0), "ecc.corrected_aggregate": (0, 1), "ecc.uncorrected_aggregate": (1, 1)}
 
@@ -25,74 +27,53 @@ class Pci(ctypes.Structure):  # mtmlPciInfo_t; what follows is not read
     _fields_ = [("sbdf", ctypes.c_char * 32), ("segment", ctypes.c_uint), ("bus", ctypes.c_uint), ("device", ctypes.c_uint), ("rest", ctypes.c_uint * 64)]
 
 
-def _call(library, function, *arguments):
-    """None, or an error."""
-    try:
-        code = getattr(library, function)(*arguments)
-    except AttributeError:
-        return {"error": "no function", "said": function}
-    return {"error": code, "unsupported": code == NOT_SUPPORTED, "said": "%s: error %d" % (function, code)} if code else None
-
-
-def _number(library, function, kind, *arguments):
-    value = kind()
-    return _call(library, function, *arguments, ctypes.byref(value)) or value.value
-
-
 def _links(library, device):
     """A state for each link: 1 up, 0 down or slower than it could be, None where it is down and has no device at its other end."""
     spec = Spec()
-    problem = _call(library, "mtmlDeviceGetMtLinkSpec", device, ctypes.byref(spec))
+    problem = library.call("mtmlDeviceGetMtLinkSpec", device, ctypes.byref(spec))
     if problem is None and spec.links > MOST_LINKS:
         problem = {"error": spec.links, "said": "mtmlDeviceGetMtLinkSpec: %d links" % spec.links}
     states = []
     for link in range(0 if problem else spec.links):
-        state = _number(library, "mtmlDeviceGetMtLinkState", ctypes.c_uint, device, link)
+        state = library.number("mtmlDeviceGetMtLinkState", ctypes.c_uint, device, link)
         if isinstance(state, dict):
             return state
         peer = None
         if state == 0:
-            peer = _call(library, "mtmlDeviceGetMtLinkRemoteDevice", device, link, ctypes.byref(ctypes.c_void_p()))
+            peer = library.call("mtmlDeviceGetMtLinkRemoteDevice", device, link, ctypes.byref(ctypes.c_void_p()))
         states.append({0: 0 if peer is None else None, 1: 1, 2: 0}.get(state))
     return problem or states
 
 
 def _memory(library, device):
     memory = ctypes.c_void_p()
-    problem = _call(library, "mtmlDeviceInitMemory", device, ctypes.byref(memory))
+    problem = library.call("mtmlDeviceInitMemory", device, ctypes.byref(memory))
     places = ("retired_pages.corrected", "retired_pages.uncorrected", "retired_pages.pending", *COUNTERS)
     if problem:
         return dict.fromkeys(places, problem)
     pages = Pages()
-    problem = _call(library, "mtmlMemoryGetRetiredPagesCount", memory, ctypes.byref(pages))
+    problem = library.call("mtmlMemoryGetRetiredPagesCount", memory, ctypes.byref(pages))
     told = {"retired_pages.corrected": problem or pages.single, "retired_pages.uncorrected": problem or pages.double}
-    told["retired_pages.pending"] = _number(library, "mtmlMemoryGetRetiredPagesPendingStatus", ctypes.c_uint, memory)
+    told["retired_pages.pending"] = library.number("mtmlMemoryGetRetiredPagesPendingStatus", ctypes.c_uint, memory)
     for place, (error, counter) in COUNTERS.items():  # location 1: DRAM
-        told[place] = _number(library, "mtmlMemoryGetEccErrorCounter", ctypes.c_ulonglong, memory, error, counter, 1)
+        told[place] = library.number("mtmlMemoryGetEccErrorCounter", ctypes.c_ulonglong, memory, error, counter, 1)
     return told
 
 
 def read(arguments):
     """{"cards": {pci: {place: number or error, "links": [1, 0 or None]}}}, or {"missing": …}, or an error."""
-    library, broken = None, ""
-    for place in PLACES:
-        try:
-            library = ctypes.CDLL(place)
-            break
-        except OSError as error:
-            if not str(error).startswith(place + ": cannot open"):  # it is there, and what it needs is not
-                broken = broken or str(error)[:200]
+    library, answer = library_calls.load(PLACES, NOT_SUPPORTED)
     if library is None:
-        return {"error": "not loaded", "said": broken} if broken else {"missing": "none of %s" % ", ".join(PLACES)}
+        return answer
     handle, count = ctypes.c_void_p(), ctypes.c_uint()
-    problem = _call(library, "mtmlLibraryInit", ctypes.byref(handle)) or _call(library, "mtmlLibraryCountDevice", handle, ctypes.byref(count))
+    problem = library.call("mtmlLibraryInit", ctypes.byref(handle)) or library.call("mtmlLibraryCountDevice", handle, ctypes.byref(count))
     if problem:
         return problem
     cards = {}
     for index in range(min(count.value, 64)):
         device, pci = ctypes.c_void_p(), Pci()
-        problem = _call(library, "mtmlLibraryInitDeviceByIndex", handle, index, ctypes.byref(device))
-        problem = problem or _call(library, "mtmlDeviceGetPciInfo", device, ctypes.byref(pci))
+        problem = library.call("mtmlLibraryInitDeviceByIndex", handle, index, ctypes.byref(device))
+        problem = problem or library.call("mtmlDeviceGetPciInfo", device, ctypes.byref(pci))
         if problem:
             return problem
         cards["%04x:%02x:%02x.0" % (pci.segment, pci.bus, pci.device)] = dict(_memory(library, device), links=_links(library, device))

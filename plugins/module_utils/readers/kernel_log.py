@@ -193,9 +193,10 @@ class Stream:
         self.reached, self.told = None, False  # the line of the cursor; whether it is held
         self.latest = b""  # the latest time of day so far
         self.carry = self.end = b""  # a line that has not ended; what came last
-        self._begin()
+        self.begin()
 
-    def _begin(self):
+    def begin(self):
+        """Nothing was read so far."""
         self.folder = Folder(self.folder.boot_time, self.folder.this_boot)
         self.lines, self.first, self.held, self.seen = 0, None, b"", {}
 
@@ -224,7 +225,9 @@ class Stream:
 
     def _read(self, block):
         if self.since and not self.reached:
-            block = self._behind(block)
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_rest  # only with a cursor
+
+            block = kernel_rest.behind(self, block)
         self.end = (self.end + block)[-_CARRIED:]
         held, seen, lines = self.held, self.seen, self.lines
         for raw in block.split(b"\n"):
@@ -292,20 +295,6 @@ class Stream:
                 self.folder.more(seen)
         self.seen.clear()
 
-    def _behind(self, block):
-        """What stands behind the line of the cursor; all when that line is not in it."""
-        seconds = self.since.partition("/")[0].encode()
-        at = block.find(seconds)
-        while at >= 0:
-            begin, end = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at) + 1 or len(block)
-            line = parsed(block[begin:end])
-            if _cursor(line) == self.since:
-                self._begin()
-                self.reached, self.end, self.told, self.held = line, block[begin:end], True, block[begin:end].rstrip()
-                return block[end:]
-            at = block.find(seconds, end)
-        return block
-
 
 def parsed(raw):
     return parse(raw.decode("utf-8", "replace"))
@@ -360,7 +349,7 @@ def _read(host, new):
     return kernel_ring.read(host, new, reasons)
 
 
-def _cursor(line):
+def cursor(line):
     """A line as time and sum: two boots do not say the same thing in the same microsecond."""
     return "%.6f/%08x" % (line.wall or line.since or 0, zlib.crc32(line.text.encode("utf-8", "replace")))
 
@@ -392,7 +381,7 @@ def collect(host, extra=(), since=None):
         # Seconds since boot are those of the kernel's own clock, and the boot time is told in whole ones.
         section["time_error_seconds"] = 0.0 if newest and newest.wall else round(1 + max(0.0, now - boot_time) * DRIFT, 1)
     first, dropped = stream.first, stream.folder.dropped
-    section["cursor"] = _cursor(newest) if newest else unknown("the log tells no time since boot")
+    section["cursor"] = cursor(newest) if newest else unknown("the log tells no time since boot")
     begin = stream.folder.since(first) if first is not None else None
     if stream.reached:
         first = stream.reached

@@ -1,12 +1,12 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What few logs need: the end of a journal that was too much to be read from its begin, and a clock that was set back."""
+"""What few logs need: what came after a cursor, the end of a journal that was too much to be read from its begin, and a clock that was set back."""
 
 from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import Line
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_log import parsed
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_log import cursor, parsed
 
 
 class Rest:
@@ -47,6 +47,21 @@ class Rest:
 
 def _time(line):
     return line.wall or line.since or 0
+
+
+def behind(stream, block):
+    """What stands behind the line of the stream's cursor; all when that line is not in it."""
+    seconds = stream.since.partition("/")[0].encode()
+    at = block.find(seconds)
+    while at >= 0:
+        begin, end = block.rfind(b"\n", 0, at) + 1, block.find(b"\n", at) + 1 or len(block)
+        line = parsed(block[begin:end])
+        if cursor(line) == stream.since:
+            stream.begin()
+            stream.reached, stream.end, stream.told, stream.held = line, block[begin:end], True, block[begin:end].rstrip()
+            return block[end:]
+        at = block.find(seconds, end)
+    return block
 
 
 def forget_times(folder):

@@ -14,7 +14,6 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
     os_release,
     pci,
     platform,
-    services,
     time_sync,
 )
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
@@ -70,9 +69,20 @@ def host_section(host):
     return section
 
 
+def _services(host, pci):
+    """State of NVIDIA's services, which no other node has."""
+    if not any(entry["manufacturer"] == "nvidia" and entry["role"] != "other" for entry in pci["devices"]):
+        if pci["scan"]["status"] == "ok":
+            return not_applicable("no device of NVIDIA on PCI")
+        return unknown("whether NVIDIA's devices are here is not known: %s" % pci["scan"]["detail"])
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import services
+
+    return services.read(host)
+
+
 def collect(host, options=None):
     """{section name: section}. options: of the module, for what starts containers."""
     sections = {"host": host_section(host), "pci": pci.scan(host)}
-    sections["host"]["services"] = services.read(host, sections["pci"])
+    sections["host"]["services"] = _services(host, sections["pci"])
     sections.update(containers.collect(host, options))
     return sections

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
 
 SERVICES = ("nvidia-fabricmanager", "nvidia-imex", "nvidia-persistenced", "nvidia-dcgm")
 SYSTEMCTL = ["systemctl", "show", "--property=Id,LoadState,ActiveState,SubState", *(name + ".service" for name in SERVICES)]
@@ -29,12 +29,8 @@ def parse(text):
     return found
 
 
-def read(host, pci):
-    """The group `services` of the section host. pci: the section pci."""
-    if not any(entry["manufacturer"] == "nvidia" and entry["role"] != "other" for entry in pci["devices"]):
-        if pci["scan"]["status"] == "ok":
-            return not_applicable("no device of NVIDIA on PCI")
-        return unknown("whether NVIDIA's devices are here is not known: %s" % pci["scan"]["detail"])
+def read(host):
+    """The group `services` of the section host, of a node with NVIDIA's devices."""
     booted = host.exists(BOOTED)
     if not booted.ok or not booted.value:
         return unknown("systemd does not run here (%s)" % (booted.reason if not booted.ok and booted.status != ABSENT else "no %s" % BOOTED))

@@ -34,7 +34,7 @@ class Library:
         elif isinstance(told.get("cards"), dict):
             self.cards, self.silent = told["cards"], unknown("%s: does not name this card" % name)
         else:
-            self.silent = self._failed(told)
+            self.silent = self._failed(dict(told, unsupported=False))  # a library that does not start says nothing of the part
 
     def _failed(self, told, part_of_it=True):
         said = "%s: %.200s" % (self.name, told.get("said") or "not understood")
