@@ -33,7 +33,7 @@ options:
     type: str
     choices: [none, state, full]
     default: state
-    version_added: 0.2.0
+    version_added: 0.3.0
 author:
   - Fleetproof maintainers (@fleetproof)
 extends_documentation_fragment:

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: intel_info
 short_description: Read the Intel GPUs of a node
-version_added: 0.2.0
+version_added: 0.3.0
 description:
   - Reads every Intel GPU (Data Center GPU Max and Flex, Arc) with identity, memory, temperature, power, clocks, ECC, firmware, health and processes,
     and compares their number with PCI. Graphics in processors are none. Intel Gaudi has its own module.

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: tpu_info
 short_description: Read the Google TPU chips of a node
-version_added: 0.2.0
+version_added: 0.3.0
 description:
   - Reads every Google TPU chip with its type, its device node and the process that uses it, and compares their number with PCI.
   - Uses C(tpu-info), else its list C(--process). Memory and duty cycle are told by the framework that uses the chips. Of an idle chip nothing asks for them.
