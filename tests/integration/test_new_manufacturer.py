@@ -29,7 +29,7 @@ name t model
 memory_mib MiB size
 temperature_c.core C heat
 """
-ABSENT = dict.fromkeys(("ecc", "links", "fabric", "row_remap", "retired_pages"), not_applicable("a toy has none"))
+ABSENT = dict.fromkeys(("health", "ecc", "links", "fabric", "row_remap", "retired_pages"), not_applicable("a toy has none"))
 
 
 def collect(host, pci=None):
