@@ -20,6 +20,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
     nvidia_daemons,
     rasdaemon,
     settings,
+    site_files,
     systemd_units,
 )
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import node_services as services
@@ -128,6 +129,7 @@ def commands():
         "interrupts": _text(machine_checks.ASKED, INTERRUPTS),
         "sensors": _text(bmc.SENSORS, sensors),
         "bmc_network": _text(bmc.NETWORK, BMC_NETWORK),
+        "digests": _text(["sha256sum", site_files.BUNDLES[0]], "%s  %s\n" % (8 * "5eed0001", site_files.BUNDLES[0])),
         **{"nvme%d" % n: _text(["nvme", "smart-log", "-o", "json", "/dev/nvme%d" % n], json.dumps(SMART)) for n in range(8)},
         "sda": _text(["smartctl", "--json", "-H", "-A", "-n", "standby", "/dev/sda"], json.dumps(SATA)),
     }
@@ -187,6 +189,11 @@ def files():
         "/run/systemd/system": {"dir": []},
         "/etc/hosts": "127.0.0.1 localhost\n10.20.0.11 gpu-h01.example.org gpu-h01 # ours\nfe80::1%eno1 gpu-h01\n",
         "/etc/resolv.conf": "search example.org\nnameserver 10.20.0.2\n",
+        "/etc/systemd/journald.conf": "[Journal]\n#Storage=auto\nSystemMaxUse=4G\n",
+        **{directory + "/journald.conf.d": _ABSENT for directory in site_files.JOURNALD},
+        site_files.DOCKER: _ABSENT,
+        site_files.BUNDLES[0]: {"exists": True},
+        **{path: _ABSENT for path in (*site_files.BUNDLES[1:], *site_files.REGISTRIES)},
         services.WTMP: wtmp(("2026-11-01T08:00:00Z", True), ("2026-11-28T20:00:00Z", False), ("2026-11-28T20:05:00Z", True)),
         fabric_manager_log.LOG: {"type": "file", "size": len(FABRIC_LOG), "mtime": seconds("2026-11-28T20:06:31Z")},
         "/etc/machine-id": {"type": "file", "mtime": seconds("2026-11-01T08:00:10Z")},

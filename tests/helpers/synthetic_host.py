@@ -28,6 +28,9 @@ def settings():
         "swap_mib": 0,
         "security": {"modules": ["lockdown", "yama", "apparmor"], "lockdown": "none", "signatures_enforced": False},
         "modules": {"loaded": ["nvidia", "nvidia_uvm"], "versions": {"nvidia": {"loaded": DRIVER, "on_disk": DRIVER}}, "blacklisted": {}},
+        "name_servers": ["10.20.0.5"],
+        "log_rotation": {"journald": {"SystemMaxUse": "4G"}, "docker": not_applicable("Docker has not run here")},
+        "certificates": {"bundle": {"path": "/etc/ssl/certs/ca-certificates.crt", "digest": "sha256:" + 8 * "5eed0001"}, "registries": {}, "expiry": {}},
         "kernels": {"installed": [RELEASE], "dkms": [{"module": "nvidia", "version": DRIVER, "kernels": [RELEASE]}], "running": RELEASE},
     }
 

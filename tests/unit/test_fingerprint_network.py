@@ -26,7 +26,7 @@ KUBELET = {
         for name in (
             "topology_manager_policy", "topology_manager_scope", "topology_manager_options", "cpu_manager_policy", "memory_manager_policy", "cgroup_driver",
             "reserved_memory", "reserved_cpus", "kube_reserved", "system_reserved", "enforce_node_allocatable", "eviction_hard", "eviction_soft", "max_pods",
-            "feature_gates", "container_runtime_endpoint",
+            "feature_gates", "container_runtime_endpoint", "container_log_max_size", "container_log_max_files",
         )
     },
 }  # fmt: skip
@@ -161,6 +161,12 @@ ODD = {
     "cgroup": put("settings", "cgroup", "v1"),
     "huge-page-sizes": put("settings", "huge_pages", "2048", "total", 512),
     "huge-page-defrag": put("settings", "huge_page_defrag", "always"),
+    "name-servers": put("settings", "name_servers", ["10.20.0.3"]),
+    "journal": put("settings", "log_rotation", "journald", {}),
+    "docker-logs": put("settings", "log_rotation", "docker", {"max-size": "1g"}),
+    "certificate-bundle": put("settings", "certificates", "bundle", "digest", "sha256:0"),
+    "registry-files": put("settings", "certificates", "registries", {"/etc/docker/certs.d/a/ca.crt": "sha256:1"}),
+    "kubelet-logs": put("kubelet", "settings", "container_log_max_size", {"outcome": "value", "value": "1Gi", "source": "x"}),
     "swap": put("settings", "swap_mib", 8192),
     "security-modules": put("settings", "security", "modules", ["capability"]),
     "lockdown": put("settings", "security", "lockdown", "integrity"),

@@ -245,3 +245,9 @@ def test_a_machine_that_recorded_nothing():
     found = kubelet.collect(host)
     assert found["state"] == "unknown" and {s["outcome"] for s in found["settings"].values()} == {"unsearchable"}
     assert [error.message for error in VALIDATOR.iter_errors(found)] == []
+
+
+def test_the_rotation_of_logs_is_told_as_it_is_set():
+    text = FILE + "containerLogMaxSize: 50Mi\ncontainerLogMaxFiles: 3\n"
+    found = values(section({CONFIG: text}, {7: [*KUBELET, "--config=" + CONFIG, "--container-log-max-files=4"]}))
+    assert (found["container_log_max_size"], found["container_log_max_files"]) == ("50Mi", 4)

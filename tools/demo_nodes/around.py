@@ -178,6 +178,18 @@ def _names(node, booted, address):
     node.files["/sys/fs/pstore"] = {"dir": []}
 
 
+def _site(node):
+    node.files["/etc/systemd/journald.conf"] = "[Journal]\nSystemMaxUse=8G\nMaxRetentionSec=90day\n"
+    node.files.setdefault("/etc/docker/daemon.json", {"absent": True})
+    for directory in ("/etc", "/run", "/usr/local/lib", "/usr/lib"):
+        node.files[directory + "/systemd/journald.conf.d"] = {"absent": True}
+    bundle, *others = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem")
+    node.files[bundle] = {"exists": True}
+    for path in (*others, "/etc/docker/certs.d", "/etc/containerd/certs.d", "/etc/containers/certs.d"):
+        node.files[path] = {"absent": True}
+    node.run("sha256sum", bundle, rc=0, stdout="%s  %s\n" % (8 * "00c0ffee", bundle))
+
+
 def _drives(node, number):
     node.files["/proc/1/mountinfo"] = MOUNTS
     node.files["/sys/fs/ext4"] = {"dir": ["features", "nvme0n1p2"]}
@@ -223,5 +235,6 @@ def add(node, number, booted, modules, driver, clock, scaling, mitigations):
     _settings(node, node.host["uname"]["release"], driver)
     _units(node, (clock, *RUNNING))
     _names(node, booted, "10.20.1.%d" % number)
+    _site(node)
     _drives(node, number)
     _bmc(node)

@@ -18,6 +18,11 @@ RAS = "/var/lib/rasdaemon/ras-mc_event.db"
 MEASURED = "/sys/kernel/security/tpm0/binary_bios_measurements"
 
 
+def none(answer, why):
+    """What an answer without a value is as a fact: it does not arise where nothing is there."""
+    return not_applicable(why) if answer.status == ABSENT else unknown(answer.reason)
+
+
 def fact(host, path, convert=None, absent=None):
     """A one-line file as a fact; absent: why the question does not arise where there is no such file."""
     answer = host.read_line(path)
@@ -36,7 +41,7 @@ def integer(text):
 def modules(host):
     answer = host.read_bytes(SMBIOS)
     if not answer.ok:
-        return not_applicable("no SMBIOS table") if answer.status == ABSENT else unknown(answer.reason)
+        return none(answer, "no SMBIOS table")
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import smbios  # only where there is a table
 
     return smbios.memory(answer.value)
@@ -45,7 +50,7 @@ def modules(host):
 def _idle(host):
     listing = host.listdir(CPU + "/cpu0/cpuidle")
     if not listing.ok:
-        return not_applicable("no idle states") if listing.status == ABSENT else unknown(listing.reason)
+        return none(listing, "no idle states")
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu_idle  # only where a processor idles
 
     return cpu_idle.read(host, listing.value)
@@ -54,7 +59,7 @@ def _idle(host):
 def _throttles(host):
     first = host.read_line(CPU + "/cpu0/thermal_throttle/package_throttle_count")
     if not first.ok:
-        return not_applicable("not counted on this processor") if first.status == ABSENT else unknown(first.reason)
+        return none(first, "not counted on this processor")
     from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import cpu_throttles  # only where they are counted
 
     return cpu_throttles.read(host)
@@ -80,7 +85,7 @@ def processors(host):
         told = {name: host.read_line("%s/vulnerabilities/%s" % (CPU, name)) for name in sorted(names.value)}
         facts["vulnerable"] = [name for name, answer in told.items() if answer.ok and answer.value.startswith("Vulnerable")]
     else:
-        facts["vulnerable"] = not_applicable("kernel without mitigations") if names.status == ABSENT else unknown(names.reason)
+        facts["vulnerable"] = none(names, "kernel without mitigations")
     facts["package_throttles"] = _throttles(host)
     return facts
 

@@ -40,6 +40,8 @@ SETTINGS = (
     ("eviction_soft", "--eviction-soft", "evictionSoft", "limits"),
     ("eviction_defaults_kept", "", "mergeDefaultEvictionSettings", "flag"),
     ("max_pods", "--max-pods", "maxPods", "count"),
+    ("container_log_max_size", "--container-log-max-size", "containerLogMaxSize", "text"),
+    ("container_log_max_files", "--container-log-max-files", "containerLogMaxFiles", "count"),
     ("feature_gates", "--feature-gates", "featureGates", "gates"),
 )
 _MAPS = ("map", "limits", "gates")

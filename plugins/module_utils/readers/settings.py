@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.hardware import fact, integer
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, not_applicable, unknown
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.hardware import fact, integer, none
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, unknown
 
 SYSCTLS = str.split(
     "kernel.pid_max kernel.threads-max kernel.shmmax kernel.shmall kernel.panic kernel.nmi_watchdog kernel.soft_watchdog kernel.hung_task_timeout_secs"
@@ -41,7 +41,7 @@ def _plain(text):
 def _huge_pages(host):
     listing = host.listdir(HUGE)
     if not listing.ok:
-        return not_applicable("kernel without huge pages") if listing.status == ABSENT else unknown(listing.reason)
+        return none(listing, "kernel without huge pages")
     sizes = sorted(n for n in listing.value if re.match(r"hugepages-[0-9]{1,12}kB\Z", n))
     return {n[10:-2]: {key: fact(host, "%s/%s/%s_hugepages" % (HUGE, n, name), integer) for key, name in (("total", "nr"), ("free", "free"))} for n in sizes}
 
@@ -58,7 +58,7 @@ def _limits(host):
 def _swap(host):
     answer = host.read_text("/proc/swaps", 65536)
     if not answer.ok:
-        return not_applicable("kernel without swap") if answer.status == ABSENT else unknown(answer.reason)
+        return none(answer, "kernel without swap")
     rows = [line.split() for line in answer.value.splitlines()[1:]]
     return from_answer(answer, lambda _text: sum(integer(row[2]) for row in rows if row) // 1024)
 
@@ -96,7 +96,7 @@ def kernels(host):
     if installed is not None:
         # A directory is left behind when its kernel is removed: one that can be booted has its list of modules.
         installed = sorted(k for k in installed if _KERNEL.match(k) and host.exists("%s/%s/modules.dep" % (MODULES, k)).value)
-    nothing = not_applicable("no kernel is installed on the disk") if listing.status == ABSENT else unknown(listing.reason)
+    nothing = none(listing, "no kernel is installed on the disk")
     found = {"installed": nothing if installed is None else installed}
     names = host.listdir("/var/lib/dkms")
     if names.ok:
@@ -104,7 +104,7 @@ def kernels(host):
 
         found["dkms"] = dkms.read(host, sorted(n for n in names.value if not n.endswith((".db", ".conf"))))
     else:
-        found["dkms"] = not_applicable("DKMS is not used") if names.status == ABSENT else unknown(names.reason)
+        found["dkms"] = none(names, "DKMS is not used")
     return found
 
 
@@ -135,7 +135,10 @@ def collect(host, mounts):
     v2 = any(m["path"] == "/sys/fs/cgroup" and m["type"] == "cgroup2" for m in mounts) if groups else False
     mode = "v2" if v2 else "hybrid" if "cgroup2" in groups else "v1" if "cgroup" in groups else unknown("no control groups are mounted on /sys/fs/cgroup")
     modules = _modules(host)
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import site_files  # a play that reads the kernel log alone does without
+
     return {
+        **site_files.read(host),
         "sysctls": {name: fact(host, "/proc/sys/" + name.replace(".", "/"), _plain, "kernel without it") for name in SYSCTLS},
         "limits": _limits(host),
         "huge_pages": _huge_pages(host),
