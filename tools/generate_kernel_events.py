@@ -41,8 +41,8 @@ or replaced the part, and a run gives the same verdict whether or not one came b
 | counted | a finding from a number on: parameter `corrected_errors` of the rules about PCIe and memory, `link_downs` of the one about network adapters |
 
 A site changes single levels with `accelerator_policy_kernel_accelerator_events_info_codes`, `_warn_codes` and `_fail_codes`: lists of entries such as
-`xid 94`, `ppu 642` or the name of a message below; those of `sxid 12028` with `accelerator_policy_kernel_nvswitch_errors_…`, and so each rule's own. `_max_age_hours` leaves out what is older
-by more than the times may be off (`time_error_seconds`). The journal tells the time of day at which it took a line; where a clock was set since, what
+`xid 94`, `ppu 642` or the name of a message below. Each rule about the kernel log has its own: `sxid 12028` stands in
+`accelerator_policy_kernel_nvswitch_errors_…`. `_max_age_hours` leaves out what is older by more than the times may be off (`time_error_seconds`). The journal tells the time of day at which it took a line; where a clock was set since, what
 was said before has no time. dmesg, which is read where there is no journal, tells seconds of the log's own clock since the start, which nothing
 corrects: they are taken to be off by up to 500 ppm of the time since then, the most that NTP corrects a clock by, 43 seconds a day. A suspended machine
 is off by the time it slept, too.

@@ -16,7 +16,10 @@ _LABEL = re.compile(r" on (?:any memory|unknown label|[^ (]{1,80}) \(")  # EDAC 
 _AMOUNT = re.compile(r"(?<![\w.])(\d{1,15}) (?:new )?(?:[CU]E|(?:un)?correct(?:able|ed)|deferred)\b")
 _PCI = re.compile(r"(?<![0-9a-fA-F])(?<![0-9a-fA-F]:)([0-9a-fA-F]{4,8}):([0-9a-fA-F]{2}):([0-9a-fA-F]{2})(?:\.([0-7]))?(?![0-9a-fA-F])(?!:[0-9a-fA-F]{2}:)")
 _REPORTED = re.compile(r"AER: .{0,60} received(?:: | from )")
-_NAME = re.compile(r"\b(nvme\d\w*|(?:sd[a-z]+\d+|md\d+|dm-\d+)(?=\))|mlx[45]_\d+|ppuid:\d+|kl3_dev\d+|hl\d+|accel\d+|davinci\d+|GPU\d+|dev (?:nvme\w+|sd[a-z]+|md\d+)|nd-id=\d+)\b")
+_NAME = re.compile(
+    r"\b(nvme\d\w*|(?:sd[a-z]+\d+|md\d+|dm-\d+)(?=\))|mlx[45]_\d+|ppuid:\d+|kl3_dev\d+|hl\d+|accel\d+|davinci\d+|GPU\d+"
+    r"|dev (?:nvme\w+|sd[a-z]+|md\d+)|nd-id=\d+)\b"
+)
 _INTERFACE = re.compile(r"(?:[0-7]|slave|device) (e[nt]\w{1,14}|ib\w{1,14})\b")
 _PERSONAL = re.compile(r"\b(pid|name|task|comm|cpuset|oom_memcg|task_memcg|mems_allowed|nodemask|oom_score_adj)=[^,\s]*")
 _PROCESS = re.compile(r"[Pp]rocess \d+ \([^)]{0,40}\)|[Pp]rocess \d+, UID \d+, \([^)]{0,40}\)")

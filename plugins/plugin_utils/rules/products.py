@@ -34,14 +34,7 @@ def _first(table, manufacturer, name):
 @lru_cache(maxsize=1024)
 def has_links(manufacturer, name):
     """Whether the product has links between devices without an added bridge; None when the catalogue does not say."""
-    told = _first(_table("links", "built_in"), manufacturer, name)
-    return False if told == "never" else told
-
-
-@lru_cache(maxsize=1024)
-def has_no_links(manufacturer, name):
-    """Whether the catalogue knows that the product has no link between devices at all, not even with a bridge."""
-    return _first(_table("links", "built_in"), manufacturer, name) == "never"
+    return _first(_table("links", "built_in"), manufacturer, name)
 
 
 @lru_cache(maxsize=1024)
