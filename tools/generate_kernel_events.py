@@ -42,10 +42,11 @@ or replaced the part, and a run gives the same verdict whether or not one came b
 
 A site changes single levels with `accelerator_policy_kernel_accelerator_events_info_codes`, `_warn_codes` and `_fail_codes`: lists of entries such as
 `xid 94`, `ppu 642` or the name of a message below. Each rule about the kernel log has its own: `sxid 12028` stands in
-`accelerator_policy_kernel_nvswitch_errors_…`. `_max_age_hours` leaves out what is older by more than the times may be off (`time_error_seconds`). The journal tells the time of day at which it took a line; where a clock was set since, what
-was said before has no time. dmesg, which is read where there is no journal, tells seconds of the log's own clock since the start, which nothing
-corrects: they are taken to be off by up to 500 ppm of the time since then, the most that NTP corrects a clock by, 43 seconds a day. A suspended machine
-is off by the time it slept, too.
+`accelerator_policy_kernel_nvswitch_errors_…`. `_max_age_hours` leaves out what is older by more than the times may be off (`time_error_seconds`).
+
+The journal tells the time of day at which it took a line; where a clock was set since, what was said before has no time. dmesg, which is read where there
+is no journal, tells seconds of the log's own clock since the start, which nothing corrects: they are taken to be off by up to 500 ppm of the time since
+then, the most that NTP corrects a clock by, 43 seconds a day. A suspended machine is off by the time it slept, too.
 
 The log is folded as it is read, and no line of it is kept on the node: of 800,000 equal lines the count, the first and the last time are exact. Only where
 it took longer than 20 seconds or is more than 256 MiB its end, the newest 40,000 lines, is read apart; where lines between are missing, the section is
