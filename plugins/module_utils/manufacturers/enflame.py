@@ -43,7 +43,6 @@ extra.power_cable w power_cable/status
 """
 NOT_TOLD = {key: not_applicable("efsmi does not tell it") for key in ("persistence", "recovery_action", "throttle", "retired_pages", "row_remap")}
 NONE = re.compile(r"no (?:gcu |enflame )?devices?(?: were| was)? found|no gcus?(?: were| was)? found", re.IGNORECASE)
-BANNER = "Enflame System Management Interface"
 NOTE = "Enflame has no count of its own to compare with, PCI stands beside it; no driver is asked for slicing"
 _HEAD = re.compile(r"^ *DEV ID +(\d{1,4}) *$", re.MULTILINE)
 _SPEED = re.compile(r"gen ?(\d)\Z", re.IGNORECASE)

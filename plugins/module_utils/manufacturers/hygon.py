@@ -149,7 +149,7 @@ class Reading:
         if set(self.rows) != set(self.cards):
             self.notes.append("hy-smi -a numbers the cards from %d, its table from %d" % (min(self.cards), min(self.rows)))
 
-    def _health(self, number, inner, address, mode):
+    def _health(self, inner, address, mode):
         by_bus = [word for bus, word in self.health.values() if bus is not None and bus == address]
         bus, word = self.health.get(inner, (None, None)) if not by_bus else (address, by_bus[0])
         if word is not None:
@@ -230,7 +230,7 @@ class Reading:
             memory_mib=vendor_tool.within(_memory(card, "vram total memory"), 1, 1 << 24, "vram Total Memory"),
             memory_used_mib=vendor_tool.within(_memory(card, "vram total used memory"), 0, 1 << 24, "vram Total Used Memory"),
             firmware=firmware,
-            health=self._health(number, inner, address, mode),
+            health=self._health(inner, address, mode),
             temperature_c={
                 "core": one("Temp", ("temperature (sensor junction) (c)", "temperature (sensor core) (c)"), "Temp", "C", -60, 200),
                 "memory": one("mem", ("temperature (sensor mem) (c)", "temperature (sensor memory) (c)"), None, "C", -60, 200),

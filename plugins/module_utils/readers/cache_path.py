@@ -10,10 +10,6 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.har
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import not_applicable, unknown
 
 
-def _spins(text):
-    return text == "1"
-
-
 def read(host, table, path):
     """Where the key-value cache would lie: {path, mount, type, network, disks: [{name, transport, rotational}]}."""
     known = disks.Disks(host)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, causes, policy, profiles, steady
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, causes, policy, steady
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, OUTCOMES, RULES, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.steady import ask
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
@@ -301,7 +301,3 @@ def explain(findings):
 def default_policy():
     catalogue.load()
     return policy.Policy()
-
-
-def default_profile(name="preflight"):
-    return profiles.find(name)
