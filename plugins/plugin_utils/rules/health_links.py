@@ -188,7 +188,7 @@ def fabric_clique(group, p):
         try:
             read.append((device, _domain(device)))
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = told.graver(reason, no)
     if not read:
         raise reason or NoAnswer("not_applicable", "no device")
     usual = max({place for _d, place in read}, key=lambda place: (sum(1 for _d, other in read if other == place), place))
@@ -232,7 +232,7 @@ def imex_service(view, p):
             # A part that is only built into racks of one domain is in one, also when the driver does not tell which.
             if no.outcome == "unknown" and product is not None and (product.facts.get("imex"), product.facts.get("fabric_manager")) == ("domain", "trays"):
                 break
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = told.graver(reason, no)
     else:
         # One node of switches is no domain: the service is down there on purpose.
         if reason is not None and reason.outcome == "unknown":

@@ -92,7 +92,7 @@ def work_stuck(group, p):
             if device.number("processes") == 0 or core < p.busy_percent or memory > 0:
                 return PASSED
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = told.graver(reason, no)
         except TypeError:
             reason = NoAnswer("unknown", "memory utilization: not a number")
     if reason is not None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules about accelerators that have network ports of their own (Ascend): link, reachability, addresses, TLS, transceivers; and about HCCS.
+"""Rules about accelerators that have network ports of their own (Ascend): link, reachability, addresses, TLS, transceivers.
 
 Whether there should be a network is told by the addresses that the node configures, or by the site (parameter required).
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import ipaddress
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.consistency import cohort_rule
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.health_makers import parts_of
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -22,6 +21,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     rule,
     unknown,
 )
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.told import graver, worst
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import show
 
 _DEVICES = ("accelerators",)
@@ -50,7 +50,7 @@ def _all_ports(group):
         try:
             told += [(device, port) for port in ports_of(device)]
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = graver(reason, no)
     if not told:
         raise reason or NoAnswer("not_applicable", "no device")
     return told
@@ -72,16 +72,8 @@ def _configured(port):
     return True
 
 
-def _each(things, judge):
-    """The worst of what judge(thing) says of ports or dies: found, unknown, passed, not applicable."""
-    outcomes = []
-    for thing in things:
-        try:
-            outcomes.append(judge(thing))
-        except NoAnswer as no:
-            outcomes.append((unknown if no.outcome == "unknown" else not_applicable)(no.reason))
-    order = ("found", "unknown", "passed", "not_applicable")
-    return min(outcomes, key=lambda outcome: order.index(outcome.outcome)) if outcomes else not_applicable("no port")
+def _each(device, judge):
+    return worst(ports_of(device), judge) or not_applicable("no port")
 
 
 def _dark(device):
@@ -112,7 +104,7 @@ def npu_port_link(device, p):
         link, level = port.word("link"), "warn" if not p.required and _dark(device) else None
         return PASSED if link == "up" else found("%s has no link" % _name(port), link, expectation("up", "", _GUIDE), level=level)
 
-    return _each(ports_of(device), judge)
+    return _each(device, judge)
 
 
 @rule(
@@ -138,7 +130,7 @@ def npu_port_health(device, p):
         level, words = "warn" if _dark(device) else None, "%s: the check of its network says: %s" % (_name(port), said[:40])
         return found(words, said[:40], expectation("success", "", _GUIDE), level=level)
 
-    return _each(ports_of(device), judge)
+    return _each(device, judge)
 
 
 @rule(
@@ -175,7 +167,7 @@ def npu_port_address(device, p):
                 return found("%s uses the %s %s" % (_name(port), kind, used[:60]), used[:60], limit, level="warn")
         return PASSED
 
-    return _each(ports_of(device), judge)
+    return _each(device, judge)
 
 
 @rule(
@@ -193,7 +185,7 @@ def npu_port_duplicate(group, p):
         try:
             seen.setdefault(address_of(port), []).append((device, port))
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = graver(reason, no)
     twice = [
         found(
             "%s has the address %s, as %s"
@@ -272,7 +264,7 @@ def npu_port_tls(group, p):
         try:
             told.append((device, port, port.flag("tls")))
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = graver(reason, no)
     on = sum(1 for _d, _p, tls in told if tls)
     usual = on * 2 > len(told)
     odd = [
@@ -339,7 +331,7 @@ def npu_port_module(device, p):
         module.flag("present")
         return PASSED
 
-    return _each(ports_of(device), judge)
+    return _each(device, judge)
 
 
 @rule(
@@ -359,7 +351,7 @@ def npu_port_fec(device, p):
         mode = port.text("fec")
         return PASSED if mode != "none" else found("%s has no FEC mode" % _name(port), mode, expectation("a mode", "", _FAULT_DIAG))
 
-    return _each(ports_of(device), judge)
+    return _each(device, judge)
 
 
 @rule(
@@ -384,43 +376,7 @@ def npu_port_errors(device, p):
             return found("%s: %s" % (_name(port), text), sum(bad.values()), p.expected("most"))
         return PASSED
 
-    return _each(ports_of(device), judge)
-
-
-@rule(
-    id="hccs-health",
-    layer=1,
-    level="fail",
-    title="The HCCS links of the NPU are healthy and have all their lanes",
-    reads=_DEVICES,
-    scope="device",
-    remedy="Reset all NPUs of the node together, then reboot; a lane that stays away is one of the baseboard or of the NPU at either end.",
-    follows=("links-up", "device-lost"),
-)
-def hccs_health(device, p):
-    told = [part for part in parts_of(device) if part.data.get("extra").__class__ is dict and part.data["extra"].get("hccs") is not None]
-    if not told:
-        return not_applicable("no HCCS state was asked for")
-    others = [part for other in device.siblings for part in parts_of(other)]
-    usual = max([part.maybe("number", "extra", "hccs", "links") or 0 for part in [*told, *others]])
-    whole = max((lanes.count("1") for part in told for lanes in part.maybe("texts", "extra", "hccs", "lanes") or ()), default=0)
-
-    def judge(part):
-        state = part.text("extra", "hccs", "health")
-        if state != "OK":
-            lane = part.maybe("text", "extra", "hccs", "first_error_lane")
-            where = ", first at link %s" % lane if lane else ""
-            return found("npu-smi calls its HCCS %s%s" % (state[:20], where), state[:20], expectation("OK", "", "vendor document: npu-smi"))
-        links, lanes = part.number("extra", "hccs", "links"), part.maybe("texts", "extra", "hccs", "lanes")
-        lit = links if lanes is None else min(links, sum(1 for one in lanes if "1" in one))  # a mode without a lane is no link
-        if lit < usual:
-            return found("%g of its HCCS links are in use" % lit, lit, expectation(usual, "links", "this node: equal devices"))
-        short = [one for one in part.texts("extra", "hccs", "lanes") if 0 < one.count("1") < whole]
-        if short:
-            return found("An HCCS link runs on some of its lanes: %s" % short[0][:20], short[0][:20], expectation(whole, "lanes", "this node: other links"))
-        return PASSED
-
-    return _each(told, judge)
+    return _each(device, judge)
 
 
 @rule(
@@ -439,13 +395,13 @@ def npu_ports_unique(view, p):
         try:
             ports = _all_ports(group)
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = graver(reason, no)
             continue
         for _device, port in ports:
             try:
                 addresses.add(address_of(port))
             except NoAnswer as no:
-                reason = no if reason is None or no.outcome == "unknown" else reason
+                reason = graver(reason, no)
     if not addresses:
         raise reason or NoAnswer("not_applicable", "no accelerator")
     return "\n".join(sorted(addresses))
@@ -458,7 +414,7 @@ def _values(view, tell):
         try:
             values |= {tell(port) for _device, port in _all_ports(group)}
         except NoAnswer as no:
-            reason = no if reason is None or no.outcome == "unknown" else reason
+            reason = graver(reason, no)
     if reason is not None and (reason.outcome == "unknown" or not values):
         raise reason
     if not values:

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer, not_applicable, unknown
+
+_WORST = ("found", "unknown", "passed", "not_applicable")
 
 
 def part(device, group, key=None):
@@ -37,3 +39,19 @@ def extra(device, key):
     if values.__class__ is not dict or values.get(key) is None:
         raise NoAnswer("not_applicable", "%s: not told of this part" % key.replace("_", " "))
     return device.fact("extra", key)
+
+
+def graver(reason, no):
+    """Of two reasons for no answer the one to tell: what is unknown before what does not arise. reason: None at first."""
+    return no if reason is None or no.outcome == "unknown" else reason
+
+
+def worst(things, judge):
+    """The worst of what judge(thing) says of parts of a device: found, unknown, passed, not applicable. None of no part."""
+    outcomes = []
+    for thing in things:
+        try:
+            outcomes.append(judge(thing))
+        except NoAnswer as no:
+            outcomes.append((unknown if no.outcome == "unknown" else not_applicable)(no.reason))
+    return min(outcomes, key=lambda outcome: _WORST.index(outcome.outcome), default=None)
