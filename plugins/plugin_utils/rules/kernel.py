@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import datetime
-import re
 from contextlib import suppress
 from typing import NamedTuple
 
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import parts
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue, paths, storage
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.causes import SWITCH, below_of
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import kernel_catalogue, kernel_causes, paths
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.causes import SWITCH
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
     NoAnswer,
@@ -27,22 +26,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean, show
 
 _SECTION = "kernel"
-_MEMORY_XIDS = ("48", "94", "95", "140", "171", "172")
-_REPLACED = (
-    ("row-remap-failed", "row_remap", "failed"),
-    ("row-remap-pending", "row_remap", "pending"),
-    ("retired-pages-pending", "retired_pages", "pending"),
-)
-_LOST_DATA = (("ecc-uncorrected", "ecc", "uncorrected_volatile"),)
-_LINKS = (("links-up", "links", "down"),)
-_LINK_XIDS = ("74", *map(str, range(144, 151)))
-_GONE = ("device-lost", "device-vanished")
-_OF_PCIE = (*_GONE, "pcie-width", "pcie-path-width")
-_FEWER = ("accelerator-count", "no-accelerator")  # of a maker whose driver says nothing of it, an empty slot alone tells where one was
-_LINK_DOWN_SXIDS = ("20034",)  # what a switch says of a link whose other end is gone, too
-_DRIVERS = ("nvidia", "nvrm", "amdgpu", "davinci", "cambricon", "hycu", "iluvatar", "metax", "mthreads", "mtgpu")
-_OF_DRIVE = re.compile(r"\A(nvme\d+|sd[a-z]+)(?:c\d+)?(?:n\d+)?p?\d*\Z")
-_COOLING = re.compile(r"fan|temp|inlet|degrees|RPM", re.IGNORECASE)
 _PARAMETERS = {
     "max_age_hours": Parameter("int", None, "hours", "the whole boot is judged unless the site says so"),
     "whole_boot": Parameter("bool", False, "", "a log that begins after the boot is judged by what it holds; true makes that unknown"),
@@ -163,90 +146,6 @@ def _subject(place, devices, event):
     return ("pci" if place.count(":") == 2 else "component"), clean(place, 60)
 
 
-def _drive(name):
-    """The drive of a namespace, partition or path of it: what befalls one befalls all of them."""
-    return _OF_DRIVE.sub(r"\1", name)
-
-
-def _causes(event, place, device, view):
-    """Of the rules that a finding of this event may follow from, those that find the same: two readings of one fault."""
-    if event.kind == "sxid":
-        return _GONE if event.code in _LINK_DOWN_SXIDS else ()
-    if event.domain == "accelerator":
-        return _of_accelerator(event, place, device)
-    if event.domain == "lockup":
-        # The line about a hung task names no driver; its trace would.
-        return _GONE if event.code == "hung-task" or any(word in event.sample.lower() for word in _DRIVERS) else ()
-    if event.domain == "thermal":
-        return ("bmc-sensors",) if _cooling(view) else ()
-    if event.domain == "pcie" and event.code != "pcie-slot-down":
-        return _OF_PCIE if place else ()
-    if not place:
-        return ()  # of no device in particular: no other finding is known to be about the same
-    if event.code == "pcie-slot-down":
-        return (*_OF_PCIE, *(() if below_of(view).get(place) else _FEWER))
-    if event.domain == "storage":
-        return (*(("drive-health",) if _warned(view, place) else ()), *(("drive-state",) if _given_up(view, place) else ()), "kernel-pcie-errors")
-    return None
-
-
-def _of_accelerator(event, place, device):
-    if event.role == "init":
-        return ("accelerators-detected", "detection-agrees", "driver-library-match")
-    if event.code == "nvidia-version-mismatch":
-        return ("driver-library-match",)
-    if device is None:
-        return (*_GONE, "detection-agrees") if place else ()
-    if device.maybe("word", "health", "state") == "lost":
-        return ("device-lost",)
-    if event.kind != "xid":
-        return ()
-    if event.code in ("63", "64"):
-        return _states(device, _REPLACED)[:1]
-    if event.code in _MEMORY_XIDS:
-        return _states(device, _LOST_DATA)
-    if event.code in _LINK_XIDS:
-        return (*_states(device, _LINKS), "kernel-nvswitch-errors")
-    asked = event.code == "154" and device.maybe("word", "recovery_action") not in (None, "none", "no_action", "no_action_required")
-    return ("recovery-action",) if asked else ()
-
-
-def _states(device, states):
-    """Rules whose fact is true of a device, or counts something."""
-    return tuple(
-        name
-        for name, group, key in states
-        if device.maybe("flag", group, key) or (device.maybe("number", group, key) or 0) > 0 or device.maybe("list", group, key)
-    )
-
-
-def _warned(view, place):
-    """Whether the drive that a message names gives a critical warning itself."""
-    try:
-        drives = view.section("storage").objects("health")
-    except NoAnswer:
-        return False
-    names = {drive.maybe("text", "name") or "?" for drive in drives if drive.maybe("number", "critical_warning") or drive.maybe("flag", "passed") is False}
-    return any(place == name or (place.startswith(name) and not place[len(name)].isdigit()) for name in names)
-
-
-def _cooling(view):
-    """Whether a sensor that the BMC calls bad is of a fan or a temperature."""
-    try:
-        bad = view.section("hardware").objects("sensors", "bad")
-    except NoAnswer:
-        return False
-    return any(_COOLING.search("%s %s" % (one.maybe("text", "name"), one.maybe("text", "value"))) for one in bad)
-
-
-def _given_up(view, place):
-    """Whether the drive that a message names is one that the kernel does not use."""
-    try:
-        return any(_drive(name) == place for name, _state in storage.not_in_use(view))
-    except NoAnswer:
-        return False
-
-
 class _Any:
     """What is not known holds all."""
 
@@ -280,9 +179,9 @@ def _judge(view, p, domain, threshold=None, switches=False):
                 continue
             if event.code == "nic-link-down" and level == "warn" and named.count(":") == 2 and named not in own:
                 level = "info"
-            place = _drive(named) if domain == "storage" else named
+            place = kernel_causes.drive(named) if domain == "storage" else named
             subject = _subject(place, devices, event) if place else ("node", view.node)
-            key = (subject, _causes(event, place, devices.get(place), view))
+            key = (subject, kernel_causes.of(event, place, devices.get(place), view))
             subjects.setdefault(key, []).append(_Said(event, level, count))
     outcomes = [_finding(subject, causes, said, section) for (subject, causes), said in subjects.items()]
     gap = _gap(section, p)
@@ -310,13 +209,13 @@ def _finding(subject, causes, said, section):
     titles = {}
     for one in said:
         titles.setdefault(one.event.title, []).append(one)
-    parts = []
+    words = []
     for title, ones in titles.items():
         event, times = ones[0].event, sum(one.count for one in ones)
         last = max((one.event.last for one in ones if isinstance(one.event.last, str)), default="")
         when = ", last %s" % show(last, 30) if last else ""
-        parts.append("%s: %s (%d time%s%s)" % (title, event.summary, times, "" if times == 1 else "s", when))
-    summary = "; ".join(parts[:3]) + ("; and %d further kinds" % (len(parts) - 3) if len(parts) > 3 else "")
+        words.append("%s: %s (%d time%s%s)" % (title, event.summary, times, "" if times == 1 else "s", when))
+    summary = "; ".join(words[:3]) + ("; and %d further kinds" % (len(words) - 3) if len(words) > 3 else "")
     worst = said[0].event
     return found(
         clean(summary, 700),
@@ -397,7 +296,7 @@ def kernel_accelerator_events(view, p):
     title="No error of an NVSwitch in the kernel log",
     remedy="Do what NVIDIA asks for this SXid; after a fatal one reset all devices and switches of the node together.",
     parameters=_PARAMETERS,
-    follows=_GONE,
+    follows=kernel_causes.GONE,
     **_COMMON,
 )
 def kernel_nvswitch_errors(view, p):
@@ -414,7 +313,7 @@ def kernel_nvswitch_errors(view, p):
     title="No PCI Express error in the kernel log",
     remedy="Reseat the device and its riser or cable; replace what keeps failing.",
     parameters=dict(_PARAMETERS, corrected_errors=Parameter("int", 100, "errors", "this collection: so many cost bandwidth and foretell worse")),
-    follows=(*_OF_PCIE, *_FEWER),
+    follows=(*kernel_causes.OF_PCIE, *kernel_causes.FEWER),
     **_COMMON,
 )
 def kernel_pcie_errors(view, p):
