@@ -78,7 +78,7 @@ class CollectAction(ActionBase):
             data = sections.get(section)
             if status == READ and data is None:
                 continue
-            run.file_section(node, section, name, started, status, data or {}, reason)
+            run.file_section(node, section, name, started, status, data or {}, reason, recorded=bool(recording_path))
         if status != READ and record and reader.sections[0] == "host":
             recorded = merged_recording.unanswered(started, reason)
         if recorded is not None:

@@ -191,6 +191,7 @@ def envelope(node, name, data, status="read", reason=""):
         "module": "test",
         "started": STAMP,
         "finished": STAMP,
+        "recorded": False,
         "status": status,
         "reason": reason,
         "data": data,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import addresses, cohorts, identities, pairs, shown
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import addresses, clocks, cohorts, identities, pairs, shown
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import engine
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LEVELS, OUTCOMES, RULES, Outcome
 
@@ -28,6 +28,8 @@ def whole_run(given, folded, plans, past=None):
             matrices = shown.matrices(given[0], next(iter(params.values())))
         elif RULES[name].compare == "addresses":
             outcomes = addresses.compare(prints)
+        elif RULES[name].compare == "clocks":
+            outcomes = clocks.compare(RULES[name], prints, {node: plans[node][0].params(name) for node in prints})
         else:
             facts, devices = ({node: getattr(one, key) for node, one in folded.items()} for key in ("facts", "devices"))
             outcomes = identities.compare(RULES[name], prints, facts, devices)

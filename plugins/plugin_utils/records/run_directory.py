@@ -142,8 +142,8 @@ class RunDirectory:
 
     # -- sections ----------------------------------------------------------------------------------------------------
 
-    def file_section(self, node, section, module, started, status, data, reason="", attempt=1):
-        """File one section; an attempt that exists is never rewritten: the next number is taken."""
+    def file_section(self, node, section, module, started, status, data, reason="", attempt=1, recorded=False):
+        """File one section; an attempt that exists is never rewritten: the next number is taken. recorded: a recording was read in place of the node."""
         if not _SECTION.fullmatch(section):
             raise RunError("section: found %r, allowed: lower-case words" % section)
         folder = self.path / "nodes" / encode(node)
@@ -157,6 +157,7 @@ class RunDirectory:
             "module": module,
             "started": started,
             "finished": utc(),
+            "recorded": recorded,
             "status": status,
             "reason": reason,
             "data": data,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import whole
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import clocks
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     Parameter,
@@ -43,6 +44,22 @@ def time_synchronized(view, p):
     return PASSED
 
 
+@rule(
+    id="clock-spread",
+    layer=1,
+    level="warn",
+    title="The clock tells the same time as the other nodes'",
+    reads=(),
+    scope="fleet",
+    compare="clocks",
+    remedy="Give all nodes and the controller one source of time, and set the clock that is away.",
+    parameters={"most_seconds": Parameter("number", 30, "s", "suite: Primus: clocks of nodes more than 30 s apart; beyond the time that the reading took")},
+    follows=("time-synchronized",),
+)
+def clock_spread(view, p):
+    return clocks.of(view)
+
+
 def _clock_services(view):
     """Rules that may have found why: a service that sets the clock failed, or two of them do."""
     units = {} if view.missing("services") else view.section("services").maybe("facts", "units")
@@ -68,7 +85,8 @@ def memlock_limit(view, p):
         return PASSED
     size = view.section("host").number("limits", "memlock_soft") / 2**30
     if size < p.least_gib:
-        return found("memlock is limited to %.3g GiB" % size, round(size, 3), p.expected("least_gib"))
+        shown = "%.3g GiB" % size if size >= 1 else "%.3g MiB" % (size * 1024)
+        return found("memlock is limited to %s" % shown, round(size, 3), p.expected("least_gib"))
     return PASSED
 
 

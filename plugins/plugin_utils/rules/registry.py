@@ -123,8 +123,8 @@ def rule(id, layer, level, title, reads, scope, remedy, parameters=None, follows
     may follow from each other: then the graver finding is the cause.
     reads: sections that must have been read ("host", "pci", "kernel", "accelerators"); where one was not, the outcome is unknown.
     compare: of a cohort rule, "text" (the majority names the odd ones) "number" (the median, with the parameter
-    tolerance_percent) or "measurements" (fleet/measurements.py); of a fleet rule "text" (fleet/identities.py), "addresses" (fleet/addresses.py) or "pairs"
-    (fleet/pairs.py).
+    tolerance_percent) or "measurements" (fleet/measurements.py); of a fleet rule "text" (fleet/identities.py), "addresses" (fleet/addresses.py),
+    "clocks" (fleet/clocks.py) or "pairs" (fleet/pairs.py).
     """
 
     def register(check):

@@ -110,7 +110,7 @@ def link_matrix(view, p):
 def _linked(made, devices):
     told, reasons = [], []
     for manufacturer, tool, _matrix_of_bus in made.tools:
-        ids = set(devices.get(manufacturer, ()))
+        ids = devices.get(manufacturer, ())  # no set: what a tool names an end may be anything
         try:
             said = _matrix(tool)
         except NoAnswer as no:

@@ -13,5 +13,5 @@ def epoch(text):
     """Seconds since the epoch of "2026-11-29T17:00:00Z", None where it is none."""
     try:
         return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, LookupError):
         return None
