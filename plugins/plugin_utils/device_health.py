@@ -34,7 +34,7 @@ def health(sections, variables=None):
     unknown = [{"rule": rule, "reason": reason} for rule, outcome, reason, _number in judged.gaps if outcome == "unknown" and not reason.endswith(_ELSEWHERE)]
     states = [_state(others), *(device["state"] for device in devices)]
     unread = not view.groups or any(gap.outcome == "unknown" for gap in view.device_gaps)
-    worst = next((state for state in ("fail", "warn") if state in states), "ok")
+    worst = next((state for state in ("fail", "warn") if state in states), "ok" if devices else "none")
     return {"state": "unknown" if unread and worst != "fail" else worst, "devices": devices, "findings": others, "unknown": unknown}
 
 

@@ -97,14 +97,22 @@ def _directories(value):
         raise ValueError("a list of absolute paths")
 
 
+def _listed_directories(value):
+    _directories([one.strip() for one in value.split(",")] if isinstance(value, str) else value)  # a survey has no lists
+
+
 CHECKS = {
     "accelerator_allocation": _bool,
     "accelerator_allow_driver_writes": _bool,
+    "accelerator_bmc": _bool,
     "accelerator_cdi_directories": _directories,
     "accelerator_container_engine": _engine,
     "accelerator_deadline": _seconds,
+    "accelerator_directories": _listed_directories,
+    "accelerator_evidence": _bool,
     "accelerator_exit_rule": _exit_rule,
     "accelerator_host_root": _directory,
+    "accelerator_kv_cache_path": _directory,
     "accelerator_manufacturers": _manufacturers,
     "accelerator_npu_ports": _ports,
     "accelerator_probe": _bool,
@@ -114,7 +122,9 @@ CHECKS = {
     "accelerator_probe_seconds": _seconds,
     "accelerator_quorum_percent": percent,
     "accelerator_record": _bool,
+    "accelerator_slicing_library_replace": _bool,
     "accelerator_slicing_library_root": _directory,
+    "accelerator_slicing_library_target": _directory,
     "accelerator_strict": _bool,
 }
 

@@ -62,6 +62,13 @@ def test_cards_that_could_not_be_read_are_not_healthy():
     assert device_health({})["state"] == "unknown"
 
 
+def test_a_node_without_an_accelerator_is_none_and_not_healthy():
+    section = given()
+    section["accelerators.nvidia"].update(devices=[], detection={"state": "not-declared", "reason": "none found on PCI", "accelerators": 0})
+    told = device_health(section)
+    assert (told["state"], told["devices"], told["unknown"]) == ("none", [], [])
+
+
 def test_a_site_has_its_own_thresholds_and_misspells_none():
     warm = given(first={"temperature_c": {"core": 79, "margin_core": 8}})
     assert device_health(warm, {"accelerator_policy_temperature_outlier_enabled": False})["state"] == "ok"

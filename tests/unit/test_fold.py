@@ -51,7 +51,7 @@ def test_verdicts_and_lists(run):
     assert [(f["rule"], f["node"], f["level"]) for f in fleet["findings"]] == [("row-remap-pending", "gpu4", "fail"), ("cohort-kernel", "gpu4", "warn")]
     assert fleet["roster"]["text"] == "partial roster 6 of 7: 7 expected, 5 answered" and fleet["roster"]["present"] == 6
     assert {sum(v[k] for k in OUTCOMES) for v in by_node(fleet)["gpu8"]["rules"].values()} == {1}
-    assert by_node(fleet)["gpu9"]["reasons"] == ["no answer: nothing was filed for this node"]
+    assert by_node(fleet)["gpu9"]["reasons"] == ["no answer: nothing was filed for this node: it was not asked, or its job did not end"]
     assert fleet["cohorts"][0]["odd"] == ["gpu4"] and fleet["cohorts"][0]["nodes"] == ["gpu0", "gpu1", "gpu2", "gpu3", "gpu4"]
     assert fleet["judged_at"] == synthetic.STAMP and fleet["judgement"] == 1
     assert fleet["profile"] == "preflight"

@@ -5,9 +5,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import settings
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy, profiles
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, LEVELS, RULES, SCOPES
+
+COLLECTION = Path(policy.__file__).resolve().parents[3]
 
 
 def problems(**variables):
@@ -151,3 +158,38 @@ def test_a_site_profile():
 )
 def test_a_site_profile_that_is_none(given, told):
     assert told in problems(accelerator_profiles=given)[0]
+
+
+@pytest.mark.parametrize("path", sorted([*COLLECTION.glob("docs/*.md"), COLLECTION / "README.md", *COLLECTION.glob("inventories/example/**/*.yml")]), ids=str)
+def test_what_documents_and_the_example_inventory_name_is_a_variable(path):
+    known = set(policy.names())
+    named = re.findall(r"\baccelerator_policy_[a-z0-9_]*[a-z0-9](?![a-z0-9_<])", path.read_text(encoding="utf-8"))
+    assert [name for name in named if name not in known] == []
+
+
+def test_the_example_inventory_is_a_policy():
+    folder = COLLECTION / "inventories/example/group_vars"
+    files = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.yml"))]
+    assert len(files) >= 2 and policy.parse({name: value for one in files for name, value in one.items()}).expected_count == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("accelerator_bmc", "maybe"),
+        ("accelerator_directories", "data,/cache"),
+        ("accelerator_directories", ["data"]),
+        ("accelerator_directories", 3),
+        ("accelerator_evidence", "maybe"),
+        ("accelerator_kv_cache_path", "cache"),
+        ("accelerator_slicing_library_replace", "maybe"),
+        ("accelerator_slicing_library_target", ["/opt"]),
+    ],
+)
+def test_what_says_how_a_node_is_read_has_its_type(name, value):
+    (told,) = settings.problems({name: value})
+    assert told.startswith("%s: found " % name) and "allowed: " in told
+
+
+def test_a_survey_names_directories_in_one_text():
+    assert settings.problems({"accelerator_directories": "/data, /cache", "accelerator_bmc": "no", "accelerator_kv_cache_path": ""}) == []

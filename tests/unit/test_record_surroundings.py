@@ -73,6 +73,14 @@ def test_a_record_says_them():
     assert record["firmware"]["nic"] == {"mlx5_core MT4129": "28.43.2026"} and record["nic_driver"] == "mlx5_core of the kernel"
 
 
+def test_a_record_has_a_long_command_line_to_its_end():
+    line = "ro " + " ".join("quiet%d" % n for n in range(100))
+    record = yaml.safe_load(acceptance_record.body(view(host={"kernel": {"command_line": line}}), {})[0])
+    assert len(line) > 700 and record["kernel_command_line"] == line
+    garbage = yaml.safe_load(acceptance_record.body(view(host={"kernel": {"command_line": ["ro"]}}), {})[0])
+    assert "not a text" in garbage["kernel_command_line"]["unknown"]
+
+
 @pytest.mark.parametrize("name", ["container_runtime", "kubelet", "network_devices"])
 @pytest.mark.parametrize(
     "garbage", [{}, {"engines": 3, "state": [], "rails": "x"}, {"engines": [3, {}], "state": "\x1b[31m", "rails": {"0": 3, "1": {"firmware": 5}}}]

@@ -13,6 +13,8 @@ from html.parser import HTMLParser
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.render import html, node_parts, words
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import RULES
 from ansible_collections.fleetproof.accelerator.tests.unit import fleet_samples as samples
 
 VOID = {"meta", "input", "br", "link", "img", "hr"}
@@ -227,3 +229,22 @@ def test_paths_are_shown_once_and_named_by_the_others():
     others = re.findall('Paths: as those of <a href="#([^"]+)">([^<]+)</a>', page)
     assert len(others) == 2 and len(set(others)) == 1 and others[0][1] in names and 'id="%s"' % others[0][0] in page
     assert '<th scope="row">nvidia:0<td class="self">X<td class="p3">PIX' in page and "&lt;script&gt;" in page
+
+
+def test_a_check_stands_in_the_column_of_what_it_reads():
+    """The kernel log is told under Events, whatever else a rule of it is named after."""
+    catalogue.load()
+    columns = {rule.id: node_parts.category(rule.id, {"layer": rule.layer}) for rule in RULES.values()}
+    assert {columns[rule.id] for rule in RULES.values() if rule.id.startswith("kernel-") and rule.check.__module__.endswith(".rules.kernel")} == {"Events"}
+    assert {columns[rule] for rule in ("kernel-command-line", "kernel-parameters", "kernel-peer-to-peer")} == {"Host"}
+    assert {columns[rule] for rule in columns if rule.startswith("measured-")} <= {"Measured", "Interconnect"}
+    assert set(columns.values()) <= {*node_parts.CATEGORY_ORDER, *node_parts.LAYER_COLUMNS.values()}
+
+
+def test_what_does_not_apply_is_not_counted_as_asked():
+    fleet = samples.twelve()
+    rules = fleet["verdicts"][0]["rules"]
+    arise = [entry for entry in rules.values() if entry["outcome"] != "not_applicable"]
+    assert len(arise) > 0
+    passed = sum(entry["outcome"] == "passed" for entry in arise)
+    assert "%d of %d rules that apply here passed." % (passed, len(arise)) in html.render(fleet)

@@ -455,3 +455,14 @@ def test_a_consequence_stands_below_its_cause():
     causes = {f["rule"]: f["caused_by"] for f in judged.findings if f["rule"] in MINE}
     assert causes.pop("memory-uncorrected") == []
     assert causes == {rule: ["memory-uncorrected"] for rule in ("memory-corrected", "memory-offline", "bmc-events")}
+
+
+def test_a_word_late_on_a_long_command_line_counts():
+    """Cut at what a message may show, an unwanted word at its end was not seen."""
+    long = "ro iommu=pt " + " ".join("quiet%d" % n for n in range(60))
+    assert len(long) > 400 and levels(changed(("host kernel command_line", long))) == {}
+    unwanted = next(word for entry in settings.table()["command_line"] for word in entry.get("unwanted", ()))
+    judged = changed(("host kernel command_line", "%s %s" % (long, unwanted)))
+    assert judged.outcome("kernel-command-line") == "found"
+    less = ("host memory total_mib", 500000)
+    assert changed(less, ("host kernel command_line", long + " mem=500G")).outcome("memory-installed") == "not_applicable"

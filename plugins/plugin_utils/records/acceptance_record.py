@@ -85,9 +85,7 @@ def accelerators_text(view):
     counted = Counter((d.name or "unnamed %s" % d.manufacturer) for d in view.packages)
     if counted:
         return ", ".join("%dx %s" % (n, name) for name, n in sorted(counted.items()))
-    for gap in view.device_gaps:
-        return {gap.outcome: gap.reason}
-    return {"unknown": "no accelerator was read"}
+    return _why_none(view)
 
 
 def facts(view):
@@ -106,7 +104,7 @@ def facts(view):
         "memory_mib": words(host("memory", "total_mib")),
         "accelerators": words(accelerators_text(view)),
         **paths.matrix_fact(view),
-        "driver": words(drivers[0] if len(drivers) == 1 else _joined(drivers) if drivers else {"unknown": "no accelerator was read"}),
+        "driver": words(drivers[0] if len(drivers) == 1 else _joined(drivers) if drivers else _why_none(view)),
         **_last_accepted(view.baseline),
         **({"written": "; ".join(written)[:_LONGEST_WRITTEN]} if written else {}),
     }
@@ -218,7 +216,7 @@ def body(view, head, pairs=()):
         },
         "operating_system": host("os", "name"),
         "kernel": kernel,
-        "kernel_command_line": host("kernel", "command_line"),
+        "kernel_command_line": _command_line(view),
         "container_runtime": surroundings.container_runtime(view),
         "kubelet": surroundings.kubelet(view),
         "accelerator_driver": {group.manufacturer: _driver(group) for group in view.groups if group.devices} or _why_none(view),
@@ -237,6 +235,13 @@ def body(view, head, pairs=()):
         "sections": {name: _filed(view, name) for name in sorted(view.sections)} or {"unknown": view.no_answer()},
     }
     return yaml_text.dump(document), listed
+
+
+def _command_line(view):
+    try:
+        return " ".join(view.section("host").words("kernel", "command_line"))
+    except NoAnswer as no:
+        return {no.outcome: no.reason}
 
 
 def _filed(view, name):

@@ -17,18 +17,22 @@ from markupsafe import Markup, escape
 
 # Columns of the grid in layer 1: a rule belongs to the first whose word its id has. rule_catalogue may name a category itself.
 CATEGORIES = (
+    ("Measured", {"measured"}),
     ("Consistency", {"cohort"}),
     ("Slicing", {"slicing", "mig", "partition", "partitions", "vnpu", "sriov"}),
     ("Host", {"host", "huge", "memlock", "time", "numa", "kernel", "os", "bios", "bmc", "processes"}),
     ("PCIe", {"pcie", "pci"}),
     ("Memory", {"ecc", "remap", "retired", "hbm", "memory", "ras", "sram"}),
-    ("Links", {"link", "links", "nvlink", "xgmi", "hccs", "fabric", "interconnect"}),
-    ("Driver", {"driver", "library", "firmware", "vbios", "module", "tool", "runtime", "persistence"}),
+    ("Links", {"link", "links", "nvlink", "xgmi", "hccs", "fabric", "interconnect", "nvswitches"}),
+    ("Driver", {"driver", "library", "firmware", "vbios", "module", "tool", "runtime", "persistence", "dcgm", "imex", "daemons"}),
     ("Heat, power", {"temperature", "thermal", "power", "throttle", "throttling", "clock", "clocks", "fan"}),
     ("Events", {"xid", "event", "events", "log", "mce"}),
     ("Devices", {"accelerator", "accelerators", "count", "detection", "device", "devices", "model", "models", "identity", "recovery"}),
+    ("Devices", {"compute", "confidential", "fault", "foreign"}),
 )
-CATEGORY_ORDER = ("Devices", "PCIe", "Memory", "Links", "Driver", "Heat, power", "Events", "Host", "Consistency", "Slicing")
+# Rules kernel-… that read the kernel log; the others read settings of the host.
+KERNEL_LOG = {"errors", "events", "lockups", "oom", "thermal"}
+CATEGORY_ORDER = ("Devices", "PCIe", "Memory", "Links", "Driver", "Heat, power", "Events", "Host", "Consistency", "Slicing", "Measured")
 LAYER_COLUMNS = {"2": "Kubernetes", "3": "Containers", "4": "Interconnect", "5": "Framework"}
 
 DEVICE_COLUMNS = (
@@ -73,6 +77,8 @@ def category(rule, about):
     if about.get("category"):
         return w.words(about["category"])
     tokens = set(rule.split("-"))
+    if "kernel" in tokens and tokens & KERNEL_LOG:
+        return "Events"
     for name, known in CATEGORIES:
         if tokens & known:
             return name
@@ -176,7 +182,8 @@ class _Rules:
         rows = _by_reason(rules, ("unknown", "not_run"))
         self.open = Markup("".join(map(_row, [row for row in rows if row[0] == "need"])))
         passed = sum(1 for entry in rules.values() if entry.get("outcome") == "passed")
-        self.passed = "%d of %s passed." % (passed, w.plural(len(rules), "rule"))
+        arise = sum(1 for entry in rules.values() if entry.get("outcome") != "not_applicable")
+        self.passed = "%d of %s that apply here passed." % (passed, w.plural(arise, "rule"))
         self.rest = _folded("Optional checks without an answer: %s", "reason", list(map(_row, [row for row in rows if row[0] != "need"])))
         beside = _by_reason(rules, ("not_applicable",))
         told = ["<li>%s: %s" % (markup(reason) or "no reason given", ", ".join(map(markup, names))) for _state, reason, names in beside]

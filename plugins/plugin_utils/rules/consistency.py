@@ -108,8 +108,7 @@ _OWN = ("boot_image", "root", "initrd", "resume", "ip", "hostname", "bootif", "c
 
 @cohort_rule("cohort-kernel-command-line", "Same kernel parameters", level="info", follows=("cohort-kernel", "kernel-command-line"))
 def cohort_kernel_command_line(view, p):
-    line = view.section("host").fact("kernel", "command_line")
-    words = clean(line, 4096).split() if line.__class__ is str else []
+    words = view.section("host").words("kernel", "command_line")
     return " ".join(sorted(w for w in words if w.partition("=")[0].lower() not in _OWN)) or "(none)"
 
 

@@ -209,7 +209,7 @@ def memory_modules(view, p):
 def memory_installed(view, p):
     installed = _hardware(view).number("memory_modules", "installed_mib")
     host = view.section("host")
-    words = (host.maybe("text", "kernel", "command_line") or "").split()
+    words = host.maybe("words", "kernel", "command_line") or []
     if any(word.startswith(("mem=", "memmap=")) for word in words):
         return not_applicable("the kernel command line limits the memory")
     total = host.number("memory", "total_mib")

@@ -43,7 +43,7 @@ def _settings(view):
 
 
 def _words(view):
-    return view.section("host").text("kernel", "command_line").split()
+    return view.section("host").words("kernel", "command_line")
 
 
 def _highest(levels):

@@ -11,6 +11,7 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 
 LARGEST = 1e15  # a number beyond it is garbage; also refuses NaN and infinity
 LONGEST = 300
+LONGEST_LINE = 4096  # of a kernel command line
 
 
 def clean(text, longest=LONGEST):
@@ -87,6 +88,13 @@ class Facts:
             if value:
                 return value
         raise self._wrong(path, "a text", self.fact(*path))
+
+    def words(self, *path):
+        """What blanks part in a text that may be long: an argument that stands late counts, too."""
+        value = self.fact(*path)
+        if value.__class__ is str:
+            return clean(value, LONGEST_LINE).split()
+        raise self._wrong(path, "a text", value)
 
     def word(self, *path):
         """A text as a word of a vocabulary: lower case, underscores."""
@@ -269,7 +277,7 @@ class NodeView:
         for name in sorted(self.sections):
             envelope = self.sections[name]
             return "%s: %s" % (show(envelope.get("status")), show(envelope.get("reason") or "no reason given", LONGEST))
-        return "nothing was filed for this node"
+        return "nothing was filed for this node: it was not asked, or its job did not end"
 
     def section(self, name):
         problem = self.missing(name)
