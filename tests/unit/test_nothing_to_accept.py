@@ -24,7 +24,8 @@ def test_only_an_expected_count_of_zero_makes_it_acceptable(tmp_path, expected, 
     assert fleet[verdict] == ["login1"]
     said = text.render(fleet)
     assert ("Nothing to accept on login1" in said) == (verdict == "accepted")
-    assert ("memlock" in said) == (verdict == "rejected")
+    assert ("memlock is limited to 8 MiB" in said) == (verdict == "rejected")
+    assert fleet["verdicts"][0]["facts"]["driver"] == "n/a: no accelerator on PCI"
 
 
 def test_a_machine_with_accelerators_where_none_is_expected_is_not_nothing(tmp_path):
