@@ -34,7 +34,7 @@ def _matrix(table):
         raise NoAnswer(outcome, show(why or "matrix not understood", 200))
     pairs = []
     for position, (one, row) in enumerate(zip(ids, rows, strict=True)):
-        if row.__class__ is list and len(row) == len(ids):
+        if row.__class__ is list and len(row) == len(ids) and one.__class__ is str:
             pairs += [
                 (one, other, word) for other, word in zip(ids[:position], row[:position], strict=True) if other.__class__ is str and word.__class__ is str
             ]
@@ -110,7 +110,7 @@ def link_matrix(view, p):
 def _linked(made, devices):
     told, reasons = [], []
     for manufacturer, tool, _matrix_of_bus in made.tools:
-        ids = devices.get(manufacturer, ())  # no set: what a tool names an end may be anything
+        ids = set(devices.get(manufacturer, ()))
         try:
             said = _matrix(tool)
         except NoAnswer as no:
