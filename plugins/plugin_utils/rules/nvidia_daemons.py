@@ -79,7 +79,7 @@ def fabric_manager_log(view, p):
         causes = None if not any(kind.get("version") for _level, kind, _text in worst) else ("service-versions",)
         return found(
             "It told of %s" % "; ".join(text for _level, _kind, text in worst[:3]),
-            sum(1 for _one in told),
+            len(told),
             expectation(0, "kinds of errors", "vendor document: NVIDIA Fabric Manager User Guide"),
             level=told[0][0],
             caused_by=causes,
