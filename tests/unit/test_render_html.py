@@ -248,3 +248,16 @@ def test_what_does_not_apply_is_not_counted_as_asked():
     assert len(arise) > 0
     passed = sum(entry["outcome"] == "passed" for entry in arise)
     assert "%d of %d rules that apply here passed." % (passed, len(arise)) in html.render(fleet)
+
+
+def test_a_node_without_any_answer_makes_no_column():
+    fleet = samples.twelve()
+    silent, answers = (next(v for v in fleet["verdicts"] if v["verdict"] == word) for word in ("incomplete", "accepted"))
+    entry = {"outcome": "unknown", "level": "warn", "reason": "no answer", "required": False, "unknown": 1}
+    silent["rules"] = {rule: dict(entry) for rule in (*silent["rules"], "measured-floor")}
+    columns = node_parts.Parts(fleet, {}).columns
+    assert "Measured" not in columns and "Devices" in columns
+    answers["rules"] = dict(answers["rules"], **{"measured-floor": dict(entry, reason="too few samples")})
+    assert "Measured" in node_parts.Parts(fleet, {}).columns
+    fleet["verdicts"] = [silent]
+    assert "Devices" in node_parts.Parts(fleet, {}).columns

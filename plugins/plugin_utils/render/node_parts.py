@@ -235,8 +235,9 @@ class Parts:
         self.shared = []  # (anchor, number of nodes, what they have in common)
         names = {rule for rules in summaries.values() for rule in rules} | set(catalogue)
         self.column_of = {rule: category(rule, catalogue.get(rule) or {}) for rule in sorted(names)}
-        # A kind of check that arises on no node has no column: the overview names the layers not asked.
-        used = {self.column_of[rule] for rules in summaries.values() for rule, entry in rules.items() if entry.get("outcome") != "not_applicable"}
+        # A kind of check that arises on no node has no column: the overview names the layers not asked. A node without any answer makes none.
+        told = [rules for rules in summaries.values() if any(entry.get("outcome") != "unknown" for entry in rules.values())]
+        used = {self.column_of[rule] for rules in told or summaries.values() for rule, entry in rules.items() if entry.get("outcome") != "not_applicable"}
         order = CATEGORY_ORDER + tuple(LAYER_COLUMNS.values())
         self.columns = sorted(used, key=lambda name: (name in LAYER_COLUMNS.values(), order.index(name) if name in order else len(order), name))
 
