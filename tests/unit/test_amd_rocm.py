@@ -188,6 +188,7 @@ def test_the_driver_alone():
     assert device["firmware"] == {"vbios": "113-M3000100-102"}
     assert device["device_nodes"] == ["/dev/kfd", "/dev/dri/card1", "/dev/dri/renderD129"]
     assert device["extra"]["kfd_node"] == 2
+    assert device["links"] == device["throttle"] == {"unknown": "the driver's files do not tell it"}
 
 
 def test_the_driver_after_a_hanging_tool():
@@ -195,7 +196,10 @@ def test_the_driver_after_a_hanging_tool():
     section = collect(gpus=[0], files=files, tables={key: {"hang": True} for key in amd.WORDS})
     assert section["detection"]["state"] == "unavailable"
     assert "timeout" in section["detection"]["reason"]
-    assert section["devices"][0]["memory_mib"] == 196592
+    device = section["devices"][0]
+    assert device["memory_mib"] == 196592
+    # what the driver's files do not tell is unknown for the reason that the tool gave
+    assert {key: "timeout" in device[key]["unknown"] for key in ("links", "processes", "throttle")} == dict.fromkeys(("links", "processes", "throttle"), True)
 
 
 def test_partitions_by_the_driver():

@@ -60,6 +60,9 @@ def collect(host, pci=None):
         reading = amd_kfd.sysfs(host, driven)
         readings.append(reading)
         failed = "" if missing else failed or "the AMD tools list no GPU"
+        untold = unknown(failed or "the driver's files do not tell it")
+        for row in reading.rows:
+            _complete(row, {"links": untold, "processes": untold, "throttle": untold})
     elif not reading.rows and missing and bus:
         failed += ", and no card on PCI has the driver amdgpu"
     sources = [s for r in readings for s in r.sources]
