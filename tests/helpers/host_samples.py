@@ -193,7 +193,7 @@ def files():
         **{directory + "/journald.conf.d": _ABSENT for directory in site_files.JOURNALD},
         site_files.DOCKER: _ABSENT,
         site_files.BUNDLES[0]: {"exists": True},
-        **{path: _ABSENT for path in (*site_files.BUNDLES[1:], *site_files.REGISTRIES)},
+        **dict.fromkeys((*site_files.BUNDLES[1:], *site_files.REGISTRIES), _ABSENT),
         services.WTMP: wtmp(("2026-11-01T08:00:00Z", True), ("2026-11-28T20:00:00Z", False), ("2026-11-28T20:05:00Z", True)),
         fabric_manager_log.LOG: {"type": "file", "size": len(FABRIC_LOG), "mtime": seconds("2026-11-28T20:06:31Z")},
         "/etc/machine-id": {"type": "file", "mtime": seconds("2026-11-01T08:00:10Z")},

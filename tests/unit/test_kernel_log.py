@@ -9,7 +9,7 @@ import json
 
 import pytest
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.replay import ReplayHost
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, kernel_ring
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_log, kernel_rest, kernel_ring
 
 BOOT = 1764400000  # 2025-11-29T07:06:40Z
 XID = "NVRM: Xid (PCI:0000:9b:00): 79, pid=4711, name=python, GPU has fallen off the bus."
@@ -252,9 +252,9 @@ def test_a_log_that_begins_late_is_partial():
 def test_output_that_was_cut_is_partial():
     section = kernel_log.collect(host([journal("[0.5] node01 kernel: %s\n" % XID, overflow=True)]))
     assert (section["status"], len(section["events"])) == ("partial", 1)
-    many = "".join("[%d.5] node01 kernel: usb 1-1: device %d\n" % (n // 1000, n) for n in range(kernel_log.NEWEST))
-    section = kernel_log.collect(host([journal(many, argv=kernel_log.EARLIER)]))
-    assert (section["status"], section["reason"]) == ("partial", "only the newest %d lines were read" % kernel_log.NEWEST)
+    many = "".join("[%d.5] node01 kernel: usb 1-1: device %d\n" % (n // 1000, n) for n in range(kernel_rest.NEWEST))
+    section = kernel_log.collect(host([journal(many, argv=kernel_rest.EARLIER)]))
+    assert (section["status"], section["reason"]) == ("partial", "only the newest %d lines were read" % kernel_rest.NEWEST)
 
 
 def test_the_caller_may_ask_for_more_words():
@@ -266,7 +266,7 @@ def test_the_caller_may_ask_for_more_words():
 @pytest.mark.parametrize("refused", [[journal("", rc=1, stderr="Unknown output 'short-unix'.")], []])
 def test_an_old_journalctl_and_an_old_recording_tell_seconds_since_boot(refused):
     """systemd 219 has no short-unix; recordings of before hold the other question."""
-    said = journal("[    0.000000] node01 kernel: Linux version 6.8.0\n[ 1843.308145] node01 kernel: %s\n" % XID, argv=kernel_log.EARLIER)
+    said = journal("[    0.000000] node01 kernel: Linux version 6.8.0\n[ 1843.308145] node01 kernel: %s\n" % XID, argv=kernel_rest.EARLIER)
     section = kernel_log.collect(host([*refused, said]))
     assert (section["source"], section["status"], section["reason"], section["time_error_seconds"]) == ("journalctl -k", "ok", "", 44.2)
     assert section["events"][0]["first"] == "2025-11-29T07:37:23.308Z"

@@ -9,13 +9,11 @@ import datetime
 import re
 import zlib
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import LONGEST, MONTHS, parse
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_message import details
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.clock import utc
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import unknown
 
-NEWEST = 40000  # lines read of the end of a log that is longer than what is read
 SECONDS, LIMIT = 20, 256 << 20  # what reading a log may take, and its bytes
 TEXTS = 2048  # texts that are known again at sight: a storm repeats few
 TEMPLATES = 200  # folded events kept of lines with a strong word
@@ -28,8 +26,6 @@ SETTLED = 300  # seconds after boot from which on a PCI function that appears wa
 
 # The time of day at which journald took a line; short-monotonic is the kernel's own stamp in many releases (systemd: logs-show.c).
 JOURNAL = ["journalctl", "-k", "-b", "0", "-o", "short-unix", "--no-pager"]
-LAST = [*JOURNAL, "-n", str(NEWEST)]
-EARLIER = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", str(NEWEST)]  # systemd 219, and recordings of before
 
 # A line with one of these, between |, is kept whatever else it says (lower case).
 STRONG = (
@@ -321,17 +317,11 @@ def _journal(host, stream):
     command = host.run(JOURNAL, timeout=SECONDS, limit=LIMIT, taker=stream.take)
     if command.left_out:
         return command, ["%d MiB out of its middle are not in the recording" % ((command.left_out >> 20) + 1)]
-    if command.status in (answers.OK, answers.NOT_RECORDED) and not command.succeeded and not stream.lines:
-        earlier = host.run(EARLIER, timeout=SECONDS, limit=LIMIT, taker=stream.take)
-        stream.done()
-        command = command if earlier.status == answers.NOT_RECORDED else earlier
-        if command.succeeded and stream.lines >= NEWEST and not stream.reached:
-            return command, ["only the newest %d lines were read" % NEWEST]
-    elif stream.lines and not command.succeeded:
-        from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_rest  # only where it was too much
+    if command.succeeded:
+        return command, []
+    from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import kernel_rest  # only where it failed, or was too much
 
-        return command, kernel_rest.read(host, stream, command, LAST, SECONDS / 2, LIMIT)
-    return command, [] if command.succeeded else [command.reason]
+    return kernel_rest.journal(host, stream, command)
 
 
 def _read(host, new):

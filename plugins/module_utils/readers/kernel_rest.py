@@ -1,12 +1,17 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What few logs need: what came after a cursor, the end of a journal that was too much to be read from its begin, and a clock that was set back."""
+"""What few logs need: what came after a cursor, a journal that is too much or of an old release, and a clock that was set back."""
 
 from __future__ import annotations
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.host import answers
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_line import Line
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_log import cursor, parsed
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.kernel_log import JOURNAL, LIMIT, SECONDS, cursor, parsed
+
+NEWEST = 40000  # lines read of the end of a log that is longer than what is read
+LAST = [*JOURNAL, "-n", str(NEWEST)]
+EARLIER = ["journalctl", "-k", "-b", "0", "-o", "short-monotonic", "--no-pager", "-n", str(NEWEST)]  # systemd 219, and recordings of before
 
 
 class Rest:
@@ -73,15 +78,28 @@ def forget_times(folder):
         event["last_at"] = {place: (number, line) for place, (number, _line) in event["last_at"].items()}
 
 
-def read(host, stream, command, argv, timeout, limit):
-    """Why the log is still not all read, in a list. command: what was cut; argv: what tells the end."""
+def journal(host, stream, command):
+    """(the command that answered, why it is not all of the log). command: the one that failed."""
+    if stream.lines:
+        return command, _end(host, stream, command)
+    if command.status in (answers.OK, answers.NOT_RECORDED):
+        earlier = host.run(EARLIER, timeout=SECONDS, limit=LIMIT, taker=stream.take)
+        stream.done()
+        command = command if earlier.status == answers.NOT_RECORDED else earlier
+        if command.succeeded and stream.lines >= NEWEST and not stream.reached:
+            return command, ["only the newest %d lines were read" % NEWEST]
+    return command, [] if command.succeeded else [command.reason]
+
+
+def _end(host, stream, command):
+    """Why the log is still not all read, in a list. command: what was cut."""
     stream.carry = b""  # half a line
     stream.done()
     newest = stream.newest()
     if newest is None:
         return [command.reason]
     rest, reached = Rest(stream, newest), stream.reached
-    last = host.run(argv, timeout=timeout, limit=limit, taker=rest.take)
+    last = host.run(LAST, timeout=SECONDS / 2, limit=LIMIT, taker=rest.take)
     stream.done()
     if stream.reached and not reached:
         rest.gap = ""  # what was asked for begins in what was read now
