@@ -335,3 +335,8 @@ def test_a_report_of_an_older_run_is_judged_by_its_disks():
     del sections["storage"]["controllers"]
     told = demo.Judged("n1", sections, {})
     assert (told.outcome("drive-state"), told.outcome("drive-namespaces")) == ("passed", "unknown")
+
+
+def test_what_is_no_controller_is_none():
+    _told, sections = judged({"/sys/class/nvme": {"dir": [*("nvme%d" % n for n in range(8)), "power", "model"]}})
+    assert sections["storage"]["controllers"] == []

@@ -25,7 +25,7 @@ class Disks:
         self.controllers, self.spaces, self.owned = {}, {}, {}
         listing = host.listdir(NVME)
         self.problem = None if listing.ok or listing.status == ABSENT else listing.reason
-        for name in sorted(listing.value or ()):
+        for name in sorted(n for n in listing.value or () if re.match(r"nvme\d+\Z", n)):
             base = "%s/%s/" % (NVME, name)
             self.controllers[name] = {"name": name, "transport": fact(host, base + "transport")}
             inside = host.listdir(base)

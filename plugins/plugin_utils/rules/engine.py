@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, causes, policy, steady
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, causes, lost, policy, steady
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import COMPARED, OUTCOMES, RULES, Outcome
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.steady import ask
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import NodeView
@@ -81,6 +81,8 @@ def judge_view(view, profile):
         told.gap(name, "not_applicable", why)
     if view.answered:
         keys = {}
+        if any(rule.id == lost.RULE for rule, _params in plan.devices.rules):
+            told.lost = lost.of(view)
         asked = [*plan.others, *_shared_devices(told, plan.devices, keys)]
         for memory in plan.sections:
             asked += _shared_sections(told, memory, keys)
@@ -113,6 +115,7 @@ class _Told:
         self.view = view
         self.counts, self.findings, self.prints = {}, [], {}
         self.narrowed = []  # caused_by of each finding's Outcome
+        self.lost = None  # what lost devices leave open
         self._why = {}
 
     def tally(self, name):
@@ -121,7 +124,9 @@ class _Told:
             counted = self.counts[name] = [0, 0, 0, 0, 0]
         return counted
 
-    def gap(self, name, outcome, reason, number=1):
+    def gap(self, name, outcome, reason, number=1, subject=None):
+        if self.lost is not None and outcome == "unknown" and self.lost.explains(name, subject, reason):
+            reason = lost.REASON
         self.tally(name)[_INDEX[outcome]] += number
         key = (name, outcome, reason)
         self._why[key] = self._why.get(key, 0) + number
@@ -139,7 +144,7 @@ class _Told:
                 self.findings.append(finding(rule, self.view.policy, self.view.node, subject, outcome))
                 self.narrowed.append(outcome.caused_by)
             else:
-                self.gap(name, said, outcome.reason)
+                self.gap(name, said, outcome.reason, subject=subject)
 
     def gaps(self):
         return [(*key, number) for key, number in self._why.items()]
@@ -188,7 +193,8 @@ def _shared_devices(told, memory, keys):
     for device in packages:
         answers, key = memory.of_device(device)
         each.append(key)
-        alike.setdefault(id(answers), (answers, []))[1].append(device)
+        missing = told.lost is not None and (device.kind, device.id) in told.lost.subjects
+        alike.setdefault((id(answers), missing), (answers, []))[1].append(device)
     keys[steady.ACCELERATORS] = steady.keys_of_packages(view, each)
     passed = [len(packages)] * len(memory.rules)
     in_full = {}
@@ -196,7 +202,7 @@ def _shared_devices(told, memory, keys):
         number = len(devices)
         for position, outcome, reason in answers.plain:
             passed[position] -= number
-            told.gap(memory.rules[position][0].id, outcome, reason, number)
+            told.gap(memory.rules[position][0].id, outcome, reason, number, (devices[0].kind, devices[0].id))
         for position, result in answers.odd:
             passed[position] -= number
             results = []
