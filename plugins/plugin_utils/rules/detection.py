@@ -151,7 +151,7 @@ def detection_agrees(view, p):
     return outcomes or not_applicable("no accelerator was read")
 
 
-def hidden(group):
+def denied(group):
     """Device nodes of a manufacturer that the session which read the node was not allowed to open."""
     name = "allocation.%s" % group.manufacturer
     if group.view.missing(name):
@@ -172,8 +172,8 @@ def _agrees(group, entries, subject):
         unseen = ["%d of them" % (len(on_bus) - len(group.packages))] if len(on_bus) > len(group.packages) else []
     if unseen and group.gap:
         return unknown(group.gap, subject)
-    if unseen and hidden(group):
-        return unknown("this session may not open %s: what the tool does not list is hidden from it" % ", ".join(hidden(group)[:8]), subject)
+    if unseen and denied(group):
+        return unknown("this session may not open %s: what the tool does not list is hidden from it" % ", ".join(denied(group)[:8]), subject)
     if unseen:
         summary = "PCI shows %d %s accelerators, the tool %d; not seen by the tool: %s" % (
             len(on_bus),

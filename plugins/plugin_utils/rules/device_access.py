@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import hidden
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import denied
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     expectation,
@@ -38,7 +38,7 @@ def device_access(view, p):
             outcomes.append(not_applicable("%s: its device nodes are not looked at" % group.manufacturer, subject))
         else:
             view.section(name).fact("denied_nodes")  # NoAnswer where it is not known
-            paths = hidden(group)
+            paths = denied(group)
             text = "This session may not open %s" % ", ".join(paths[:8])
             outcomes.append(found(text, len(paths), expectation(0, "device nodes", "this node"), subject=subject) if paths else passed(subject))
     return outcomes or not_applicable("no accelerator was read")
