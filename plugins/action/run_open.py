@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster, settings
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.action.controller import ControllerAction
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.policies import host_policies
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.records.history import database, location
@@ -59,4 +59,7 @@ class ActionModule(ControllerAction):
             {digests[name]: policies[name] for name in policies},
         )
         text = "%d nodes" % len(names) if len(selected) == len(names) else "partial roster %d of %d nodes" % (len(selected), len(names))
-        return {"changed": False, "run_id": run.run_id, "run_directory": str(run.path), "msg": "run %s, %s" % (run.run_id, text)}
+        told = {"changed": False, "run_id": run.run_id, "run_directory": str(run.path), "msg": "run %s, %s" % (run.run_id, text)}
+        hostvars = task_vars["hostvars"]
+        nearly = settings.misspelled({one for name in names if name in hostvars for one in hostvars.raw_get(name)})
+        return dict(told, warnings=nearly) if nearly else told

@@ -11,7 +11,9 @@ from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.allocation.container_command import PULL
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers import ascend
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers.container_runtime import RUNTIMES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils import roster
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.modules import MODULES
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import policy
 
 _LONGEST = 86400
 PORTS = tuple(ascend.OPTIONS["ports"]["choices"])
@@ -127,6 +129,26 @@ CHECKS = {
     "accelerator_slicing_library_target": _directory,
     "accelerator_strict": _bool,
 }
+
+
+# Those that say where and about what, and what our plays hand on: any text is right for them, their names are checked.
+OTHERS = {
+    *("accelerator_document_directory", "accelerator_document_nodes", "accelerator_document_read", "accelerator_documents", "accelerator_handed_in"),
+    *("accelerator_history", "accelerator_history_days", "accelerator_history_path", "accelerator_history_result", "accelerator_judgement"),
+    *("accelerator_node_group", "accelerator_node_pattern", "accelerator_read", "accelerator_record_nodes", "accelerator_recorded"),
+    *("accelerator_recorded_nodes", "accelerator_recording", "accelerator_replay", "accelerator_role", "accelerator_roster", "accelerator_run"),
+    *("accelerator_run_directory", "accelerator_run_id", "accelerator_run_root", "accelerator_signing_key", "accelerator_signing_tool"),
+    *("accelerator_verdict", "accelerator_verify_key", "accelerator_verify_signer"),
+}
+_NEAR = 0.945  # a letter or two: accelerator_model and accelerator_nodes are not accelerator_modes
+
+
+def misspelled(names):
+    """A sentence for each of these variables that is no variable, yet nearly one. A site may have accelerator_* variables of its own."""
+    known = sorted({*CHECKS, *OTHERS, *roster.JUDGED, *policy.names()})
+    own = {name for name in names if name.startswith("accelerator_") and not roster.judges(name)}
+    near = ((name, difflib.get_close_matches(name, known, 1, _NEAR)) for name in sorted(own - set(known)))
+    return ["%s is no variable of this collection; the nearest is %s" % (name, found[0]) for name, found in near if found]
 
 
 def problems(variables):

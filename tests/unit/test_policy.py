@@ -160,7 +160,9 @@ def test_a_site_profile_that_is_none(given, told):
     assert told in problems(accelerator_profiles=given)[0]
 
 
-@pytest.mark.parametrize("path", sorted([*COLLECTION.glob("docs/*.md"), COLLECTION / "README.md", *COLLECTION.glob("inventories/example/**/*.yml")]), ids=str)
+@pytest.mark.parametrize(
+    "path", sorted([*COLLECTION.glob("docs/*.md"), COLLECTION / "README.md", *COLLECTION.glob("inventories/example/**/*.yml")]), ids=lambda path: path.name
+)
 def test_what_documents_and_the_example_inventory_name_is_a_variable(path):
     known = set(policy.names())
     named = re.findall(r"\baccelerator_policy_[a-z0-9_]*[a-z0-9](?![a-z0-9_<])", path.read_text(encoding="utf-8"))
@@ -193,3 +195,20 @@ def test_what_says_how_a_node_is_read_has_its_type(name, value):
 
 def test_a_survey_names_directories_in_one_text():
     assert settings.problems({"accelerator_directories": "/data, /cache", "accelerator_bmc": "no", "accelerator_kv_cache_path": ""}) == []
+
+
+def test_a_variable_that_is_nearly_one_of_ours_is_told_and_a_site_may_have_its_own():
+    ours = {"accelerator_deadline", "accelerator_expected_count", "accelerator_profile", "accelerator_policy_pcie_width_lanes", "accelerator_run_id"}
+    own = {"accelerator_owner", "accelerator_model", "accelerator_run_by", "nvidia_deadlin", "accelerator_version_matrix_kernel"}
+    assert settings.misspelled(ours | own) == []
+    wrong = {"accelerator_deadlin": "deadline", "accelerator_expcted_count": "expected_count", "accelerator_polcy_pcie_width_lanes": "policy_pcie_width_lanes"}
+    assert settings.misspelled(ours | own | set(wrong)) == [
+        "%s is no variable of this collection; the nearest is accelerator_%s" % (name, wrong[name]) for name in sorted(wrong)
+    ]
+
+
+def test_every_variable_of_documents_and_plays_is_known():
+    """One that is missing would be told as a misspelling of another."""
+    paths = [*COLLECTION.glob("playbooks/*.yml"), *COLLECTION.glob("roles/*/*/*.yml"), COLLECTION / "docs/usage.md"]
+    named = {name for path in paths for name in re.findall(r"\baccelerator_[a-z_]*[a-z](?![a-z_<*])", path.read_text(encoding="utf-8"))}
+    assert len(named) > 50 and settings.misspelled(named) == []
