@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ctypes
 
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import library_calls
+
 PLACES = ("libcndev.so", "/usr/local/neuware/lib64/libcndev.so", "/usr/local/neuware/lib/libcndev.so")
 VERSIONS, UNSUPPORTED_VERSION = (6, 5), 3
 ABSENT = "no such function"
@@ -14,17 +16,6 @@ ABSENT = "no such function"
 
 class Mode(ctypes.Structure):  # cndevSMLUMode_t
     _fields_ = [("version", ctypes.c_int), ("mode", ctypes.c_int)]
-
-
-def load():
-    """(library, "") or (None, why not)."""
-    said = ""
-    for place in PLACES:
-        try:
-            return ctypes.CDLL(place), ""
-        except OSError as error:
-            said = said or str(error)[:200]
-    return None, said
 
 
 def failure(library, code):
@@ -67,9 +58,10 @@ def get(library, card):
 
 def read(arguments):
     """{"cards": {pci: 0, 1 or {"error", "said"}}} of arguments["cards"], a list of {pci, index}; or {"missing": …}, {"error", "said"}."""
-    library, said = load()
-    if library is None:
-        return {"missing": said}
+    loaded, answer = library_calls.load(PLACES, None)
+    if loaded is None:
+        return answer
+    library = loaded.library
     try:
         code = library.cndevInit(0)
     except AttributeError:
