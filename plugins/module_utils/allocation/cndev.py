@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Cambricon's sMLU mode as libcndev tells it. Runs alone in a child: standard library only. Layouts: cndev.h in Cambricon/mlu-exporter."""
+"""Cambricon's sMLU mode as libcndev tells it. Runs in a child: standard library and library_calls. Layouts: cndev.h in Cambricon/mlu-exporter."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ class LiveHost(Host):
         return Command(argv, status, rc, text_of(process.kept[1]), text_of(process.kept[2]), seconds, detail, left[0][0] if left else None)
 
     def native(self, name, reader=None, timeout=None, arguments=None):
-        """reader: an imported module that stands alone and has read(arguments) -> dict; it runs in a child. That its
+        """reader: an imported module that has read(arguments) -> dict and needs of ours library_calls alone; it runs in a child. That its
         library is missing it says by ImportError, by its own exception Missing, or by {"missing": "what"}."""
         if self._root != "/":
             return Answer(answers.ABSENT, detail="libraries of a mounted host are not loaded", subject=name)

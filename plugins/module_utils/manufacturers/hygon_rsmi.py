@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What librocm_smi64 of HyHAL tells of a card and hy-smi does not. Runs alone in a child: standard library only. Calls: HYGON-AI/hcu-dcgm."""
+"""What librocm_smi64 of HyHAL tells of a card and hy-smi does not. Runs in a child: standard library and library_calls. Calls: HYGON-AI/hcu-dcgm."""
 
 from __future__ import annotations
 

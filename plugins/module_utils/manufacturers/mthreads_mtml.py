@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What libmtml tells of a card and mthreads-gmi does not. Runs alone in a child: standard library only. Calls: MooreThreads/mthreads-ml-py."""
+"""What libmtml tells of a card and mthreads-gmi does not. Runs in a child: standard library and library_calls. Calls: MooreThreads/mthreads-ml-py."""
 
 from __future__ import annotations
 
