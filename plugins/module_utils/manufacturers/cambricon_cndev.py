@@ -1,7 +1,7 @@
 # Copyright (c) 2026 Fleetproof maintainers
 # GNU General Public License v3.0 or later (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What libcndev tells of a card and cnmon does not. Runs in a child: standard library and library_calls. Layouts: cndev.h in Cambricon/mlu-exporter (5 and 6)."""
+"""What libcndev tells of a card and cnmon does not. Runs in a child: standard library and library_calls. Layouts: cndev.h 5 and 6 in Cambricon/mlu-exporter."""
 
 from __future__ import annotations
 
