@@ -63,6 +63,13 @@ def test_the_strict_rule_is_exit_code_2_after_everything_is_written(run):
         assert (run.path / name).stat().st_size > 1000, name
 
 
+def test_a_recording_says_that_it_is_one_and_its_clock_is_not_judged(run):
+    told = {v["node"]: v["rules"]["clock-spread"]["outcome"] for v in run.fleet()["verdicts"]}
+    assert set(told.values()) == {"not_applicable", "unknown"} and [node for node, outcome in told.items() if outcome == "unknown"] == [demo.SILENT]
+    filed = [json.loads(path.read_text(encoding="utf-8")) for path in run.path.glob("nodes/*/*.json")]
+    assert filed and all(envelope["recorded"] is True for envelope in filed)
+
+
 def test_what_is_quiet_is_not_reported(run):
     fleet = run.fleet()
     told = {(f["node"], f["rule"]) for f in fleet["findings"]}
