@@ -236,7 +236,7 @@ def test_a_check_stands_in_the_column_of_what_it_reads():
     catalogue.load()
     columns = {rule.id: node_parts.category(rule.id, {"layer": rule.layer}) for rule in RULES.values()}
     assert {columns[rule.id] for rule in RULES.values() if rule.id.startswith("kernel-") and rule.check.__module__.endswith(".rules.kernel")} == {"Events"}
-    assert {columns[rule] for rule in ("kernel-command-line", "kernel-parameters", "kernel-peer-to-peer")} == {"Host"}
+    assert {columns[rule] for rule in ("kernel-command-line", "kernel-parameters", "kernel-peer-to-peer", "clock-spread", "log-rotation")} == {"Host"}
     assert {columns[rule] for rule in columns if rule.startswith("measured-")} <= {"Measured", "Interconnect"}
     assert set(columns.values()) <= {*node_parts.CATEGORY_ORDER, *node_parts.LAYER_COLUMNS.values()}
 

@@ -20,7 +20,7 @@ CATEGORIES = (
     ("Measured", {"measured"}),
     ("Consistency", {"cohort"}),
     ("Slicing", {"slicing", "mig", "partition", "partitions", "vnpu", "sriov"}),
-    ("Host", {"host", "huge", "memlock", "time", "numa", "kernel", "os", "bios", "bmc", "processes"}),
+    ("Host", {"host", "huge", "memlock", "time", "numa", "kernel", "os", "bios", "bmc", "processes", "spread", "rotation"}),
     ("PCIe", {"pcie", "pci"}),
     ("Memory", {"ecc", "remap", "retired", "hbm", "memory", "ras", "sram"}),
     ("Links", {"link", "links", "nvlink", "xgmi", "hccs", "fabric", "interconnect", "nvswitches"}),
