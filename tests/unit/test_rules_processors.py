@@ -117,6 +117,22 @@ def test_a_daemon_that_devices_need(needy, active, outcome):
     assert changed(("services units", {"unknown": "systemd does not run here"})).outcome("vendor-daemons") == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("units", "active", "outcome"),
+    [
+        ("nvsm.service", "active", "passed"),
+        ("nvsm", "inactive", "found"),
+        ("nvsm", None, "found"),
+        ("own-agent", "active", "unknown"),
+        ("", "inactive", "not_applicable"),
+    ],
+)
+def test_a_daemon_that_the_site_needs(units, active, outcome):
+    entry = {"load": "loaded", "active": active, "sub": "x", "enabled": "disabled", "result": "x", "restarts": 0}
+    judged = changed(*([("services units nvsm", entry)] if active else []), accelerator_policy_vendor_daemons_units=units)
+    assert judged.outcome("vendor-daemons") == outcome
+
+
 def test_makers_whose_documents_know_no_daemon_and_those_without_a_document():
     assert changed().outcome("vendor-daemons") == "not_applicable"
     assert changed(of_maker("ascend")).outcome("vendor-daemons") == "not_applicable"

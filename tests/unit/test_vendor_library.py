@@ -63,12 +63,15 @@ def test_rsmi(read):
     assert all(said["unsupported"] for said in read("hygon_rsmi", "BARE")["cards"][FIRST].values())
 
 
-def test_mtml(read):
+def test_mtml(read, monkeypatch):
     ecc = {"ecc.corrected_volatile": 4, "ecc.uncorrected_volatile": 0, "ecc.corrected_aggregate": 9, "ecc.uncorrected_aggregate": 0}
     well = {"retired_pages.corrected": 1, "retired_pages.uncorrected": 0, "retired_pages.pending": 0, **ecc, "links": [1, 1, 1]}
     assert read("mthreads_mtml") == {"cards": {FIRST: well, SECOND: well}}
     bad = dict(well, **{"retired_pages.uncorrected": 1, "retired_pages.pending": 1, "ecc.uncorrected_volatile": 1, "ecc.uncorrected_aggregate": 1})
     assert read("mthreads_mtml", "SICK") == {"cards": {FIRST: well, SECOND: dict(bad, links=[1, 0, 0])}}
+    assert read("mthreads_mtml", "SICK", "NO_PEER")["cards"][SECOND]["links"] == [1, 0, None]
+    monkeypatch.delenv("NO_PEER")
+    assert read("mthreads_mtml", "SICK", "PEER_UNREAD")["cards"][SECOND]["links"]["error"] == 999
     assert all(said["unsupported"] for said in read("mthreads_mtml", "BARE")["cards"][FIRST].values())
 
 

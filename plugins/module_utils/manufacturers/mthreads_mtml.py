@@ -11,6 +11,7 @@ from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers imp
 
 PLACES = ("libmtml.so", "libmtml.so.1", "/usr/lib/x86_64-linux-gnu/libmtml.so", "/usr/local/musa/lib/libmtml.so")
 NOT_SUPPORTED = 4
+NOT_FOUND = 7
 MOST_LINKS = 64
 COUNTERS = {"ecc.corrected_volatile": (0, 0), "ecc.uncorrected_volatile": (1, 0), "ecc.corrected_aggregate": (0, 1), "ecc.uncorrected_aggregate": (1, 1)}
 
@@ -41,6 +42,8 @@ def _links(library, device):
         peer = None
         if state == 0:
             peer = library.call("mtmlDeviceGetMtLinkRemoteDevice", device, link, ctypes.byref(ctypes.c_void_p()))
+            if peer is not None and peer.get("error") != NOT_FOUND:
+                return peer
         states.append({0: 0 if peer is None else None, 1: 1, 2: 0}.get(state))
     return problem or states
 

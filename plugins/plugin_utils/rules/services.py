@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import yaml
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import systemd_units
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.bus import NO_DRIVER
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.host import CLOCKS
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.nvidia_daemons import running
@@ -270,6 +271,7 @@ def zombies(view, p):
     scope="node",
     remedy="Install and start it (systemctl enable --now UNIT); its devices do not work without it.",
     follows=("service-failed",),
+    parameters={"units": Parameter("list", (), "", "units that this site needs wherever accelerators are, of those that are read (services.units)")},
 )
 def vendor_daemons(view, p):
     data, told = _table(), []
@@ -280,12 +282,21 @@ def vendor_daemons(view, p):
         if not needed:
             told.append(not_applicable("%s: %s" % (maker, without), subject) if without else unknown("%s: no document tells of its daemons" % maker, subject))
             continue
-        units = _services(view).facts("units")
-        down = [unit for unit in needed if units.maybe("text", unit, "active") not in ("active", "activating", "reloading")]
-        if down:
-            text = "%s needs %s, and it does not run" % (maker, ", ".join(down))
-            failed = ("service-failed",) if any(units.maybe("text", unit, "active") == "failed" for unit in down) else ()
-            told.append(found(text, ", ".join(down), expectation("active", origin="vendor document: data/host_settings.yml"), None, subject, caused_by=failed))
-        else:
-            told.append(passed(subject))
+        told.append(_runs(view, needed, maker, "vendor document: data/host_settings.yml", subject))
+    wanted = [unit[: -len(".service")] if unit.endswith(".service") else unit for unit in p.units]
+    unread = sorted(set(wanted) - set(systemd_units.UNITS) - set(_DAEMONS.values()))
+    if told and unread:
+        told.append(unknown("not among the units that are read: %s" % ", ".join(unread)))
+    elif told and wanted:
+        told.append(_runs(view, wanted, "the site", "site policy", None))
     return told or not_applicable("no accelerator on PCI")
+
+
+def _runs(view, needed, who, origin, subject):
+    units = _services(view).facts("units")
+    down = [unit for unit in needed if units.maybe("text", unit, "active") not in ("active", "activating", "reloading")]
+    if not down:
+        return passed(subject)
+    failed = ("service-failed",) if any(units.maybe("text", unit, "active") == "failed" for unit in down) else ()
+    text = "%s needs %s, and it does not run" % (who, ", ".join(down))
+    return found(text, ", ".join(down), expectation("active", origin=origin), None, subject, caused_by=failed)

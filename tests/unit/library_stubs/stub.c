@@ -4,6 +4,7 @@
  *
  * Libraries of four manufacturers for tests of their readers: prototypes and layouts as in Cambricon/mlu-exporter cndev.h (6), HYGON-AI/hcu-dcgm,
  * MooreThreads/mthreads-ml-py and Deep-Spark/go-ixml; no driver behind them. SICK=1: the second card has every fault. BARE=1: nothing is supported.
+ * NO_PEER=1: nothing hangs on the third link. PEER_UNREAD=1: what hangs on a link cannot be told.
  * -DCNDEV_5: the calls that came with driver 6.0.2 are not there.
  */
 #include <stdbool.h>
@@ -87,7 +88,10 @@ int mtmlMemoryGetEccErrorCounter(unit *m, unsigned error, unsigned counter, unsi
 }
 int mtmlDeviceGetMtLinkSpec(unit *device, spec_t *spec) { (void)device; spec->links = 3; return on("BARE") ? 4 : 0; }
 int mtmlDeviceGetMtLinkState(unit *device, unsigned link, unsigned *state) { *state = sick(device->card) ? (unsigned)((link + 1) % 3) : 1; return 0; }
-int mtmlDeviceGetMtLinkRemoteDevice(unit *device, unsigned link, unit **peer) { (void)link; *peer = &units[!device->card]; return 0; }
+int mtmlDeviceGetMtLinkRemoteDevice(unit *device, unsigned link, unit **peer) {
+    *peer = &units[!device->card];
+    return on("NO_PEER") && link == 2 ? 7 : on("PEER_UNREAD") ? 999 : 0;
+}
 
 /* ixml: 3 not supported; a device is passed as a structure of one pointer */
 typedef struct { unit *handle; } ix;
