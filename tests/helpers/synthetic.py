@@ -85,6 +85,7 @@ def section(devices, manufacturer="nvidia", detection=None, driver=None, checks=
             dict.fromkeys(("version", "module_version", "library_version", "tool_version"), version),
             runtime="CUDA",
             runtime_version="13.0",
+            flavor="open",
             unified_memory="ready",
         ),
         [{"source": "nvidia-smi -q -x", "status": "ok", "seconds": 0.9, "detail": ""}],
