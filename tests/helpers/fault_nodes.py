@@ -217,7 +217,7 @@ def narrow(lanes=8, speed=None):
         number, config = BAD + part.shift, config_space.space
         path = ["pci%s" % address[:7], port]
         config_space.add(files, path, config("root_port", acs=["SrcValid"], now=now, most=most), number % 2, iommu=(2 * number + 1, "identity"))
-        config_space.add(files, [*path, address], config(now=now, most=(16, gts)), number % 2, iommu=(2 * number + 2, "identity"), resource=part.bar)
+        config_space.add(files, [*path, address], config(now=now, most=(16, gts)), number % 2, iommu=(2 * number + 2, "identity"), resource=part.aperture)
 
     return changed
 

@@ -41,7 +41,7 @@ class Part:
         self.manufacturer, self.addresses, self.driver = manufacturer, list(addresses), driver
         self.vendor, self.device, self.kind = ids
         self.shift = 0  # of its first card from NUMA node 0
-        self.bar = 256 << 30
+        self.aperture = 256 << 30
         self.speed, self.files, self.commands, self.natives, self.dev, self.modules = speed, {}, [], {}, [], {driver: version} if driver else {}
 
     def run(self, *argv, **answer):
@@ -66,7 +66,7 @@ class Part:
             files.update({"%s/%s/%s" % (port, address, name): "%s\n" % value for name, value in {**own, **link}.items()})
             files["%s/%s/driver" % (port, address)] = {"link": "../../../../bus/pci/drivers/" + self.driver} if self.driver else {"absent": True}
             files["%s/%s/physfn" % (port, address)] = {"absent": True}
-            files.update(_path(port, address, number + self.shift, float(self.speed.split()[0]), self.bar))
+            files.update(_path(port, address, number + self.shift, float(self.speed.split()[0]), self.aperture))
         return files
 
     def matrix(self):
@@ -89,13 +89,13 @@ class Part:
             self.dev += ["dri/" + name for name in names]
 
 
-def _path(port, address, number, speed, bar):
+def _path(port, address, number, speed, aperture):
     """What a path asks of a card and of the port above it."""
     files, above = {}, [part for part in port.split("/")[3:] if part]
     link = {"now": (16, speed), "most": (16, speed)}
     config_space.add(files, above, config_space.space("root_port", acs=["SrcValid"], **link), number % 2, iommu=(2 * number + 1, "identity"))
     files["/sys/devices/%s/vendor" % "/".join(above)] = "0x8086\n"
-    config_space.add(files, [*above, address], config_space.space(**link), number % 2, iommu=(2 * number + 2, "identity"), resource=bar)
+    config_space.add(files, [*above, address], config_space.space(**link), number % 2, iommu=(2 * number + 2, "identity"), resource=aperture)
     return files
 
 

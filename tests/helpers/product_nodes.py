@@ -71,7 +71,7 @@ def nvidia(product, count, **card):
     if product in values.BARE:
         told.update(ecc=NONE, ecc_pending=NONE, dram=NONE, threshold=NONE, repair=NONE, protected=NONE)
     part = nine.nvidia(count, cards=[dict(told, **card)] * count)
-    part.device, part.speed, part.bar = "0x" + device, SPEEDS[generation], 512 << 30
+    part.device, part.speed, part.aperture = "0x" + device, SPEEDS[generation], 512 << 30
     for entry in part.commands:
         words = entry["argv"][1:]
         if words == ["-q", "-x"]:
@@ -116,7 +116,7 @@ def amd(product, count):
             told.update(bit_rate=NONE, links=[], link_type="PCIE")
             tables["xgmi"]["link_port_status"][gpu]["link_status"] = ["X"] * count
     part = nine.amd(count, **tables)
-    part.device, part.speed, part.bar = "0x" + device, SPEEDS[generation], 512 << 30
+    part.device, part.speed, part.aperture = "0x" + device, SPEEDS[generation], 512 << 30
     return part
 
 

@@ -29,8 +29,8 @@ def labels(**more):
     return "".join("nvidia.com/%s=%s\n" % pair for pair in dict(told, **more).items() if pair[1] is not None)
 
 
-def read(files, processes=RUNNING):
-    return kubelet_machine.section(files, processes)
+def read(files, processes=None):
+    return kubelet_machine.section(files, RUNNING if processes is None else processes)
 
 
 def test_time_sliced_devices_are_counted_once():

@@ -157,7 +157,7 @@ def test_a_slot_with_fewer_lanes_by_design_is_no_fault():
             group = 2 * number + 1
             f.config_space.add(recorded["files"], path, space("root_port", acs=["SrcValid"], **speed), number % 2, iommu=(group, "identity"))
             slow = space(now=(8, 16), most=(16, 16))
-            f.config_space.add(recorded["files"], [*path, address], slow, number % 2, iommu=(group + 1, "identity"), resource=made.bar)
+            f.config_space.add(recorded["files"], [*path, address], slow, number % 2, iommu=(group + 1, "identity"), resource=made.aperture)
 
     recorded = product_nodes.recording("L4", made)
     change(recorded)
@@ -380,7 +380,7 @@ def test_errors_of_a_file_system_before_this_start_condemn_nobody():
     """137 (gpud#1020): a failure of a disk from before the last start."""
     changes = {"/sys/fs/ext4/md0/errors_count": "4\n", "/sys/fs/ext4/md0/last_error_time": "%d\n" % host_samples.seconds("2026-11-01T09:00:00Z")}
     assert roots(node("H100 PCIe", files(**changes))) == set()
-    later = dict(changes, **{"/sys/fs/ext4/md0/last_error_time": "%d\n" % host_samples.seconds("2026-11-29T09:00:00Z")})
+    later = changes | {"/sys/fs/ext4/md0/last_error_time": "%d\n" % host_samples.seconds("2026-11-29T09:00:00Z")}
     assert {rule for rule, _level, _id in roots(node("H100 PCIe", files(**later)))} == {"file-system-errors"}
 
 

@@ -27,8 +27,8 @@ def log(*said):
     return kernel_log.fold("".join("[%d.5] %s\n" % one for one in said), BOOT)[0]
 
 
-def levels(*said, names=NAMES):
-    return [(event.code, event.severity) for event in assess(log(*said), addresses=lambda: names)]
+def levels(*said, names=None):
+    return [(event.code, event.severity) for event in assess(log(*said), addresses=lambda: NAMES if names is None else names)]
 
 
 def test_a_drive_that_was_replaced_while_the_machine_ran():

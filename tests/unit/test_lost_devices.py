@@ -13,12 +13,12 @@ HEALTH = {"state": "lost", "detail": "GPU is lost"}
 FACTS = ("memory_mib", "ecc", "row_remap", "retired_pages", "temperature_c", "power_w", "pcie", "fabric", "links", "persistence")
 
 
-def node(*, places=(3,), health=HEALTH, others=None, **policy):
+def node(*, places=(3,), health=None, others=None, **policy):
     """Devices of which nothing is read any more. others: why facts of the first device were not read either."""
     sections = synthetic.healthy()
     devices = sections["accelerators.nvidia"]["devices"]
     for place in places:
-        devices[place]["health"] = dict(health)
+        devices[place]["health"] = dict(health or HEALTH)
         devices[place].update({fact: {"unknown": "%s: GPU is lost" % fact} for fact in FACTS})
     for fact, reason in (others or {}).items():
         devices[0][fact] = {"unknown": reason}
