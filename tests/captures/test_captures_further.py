@@ -363,15 +363,16 @@ READ = {
     "google-tpu/tpu-info-streaming-chip-ids.txt": tpu_streaming,
     "google-tpu/tpu-info-v6e-4.txt": tpu_static,
 }
-# not read yet: <command or file>
+COUNTERS, CONDENSED = "aws-neuron/neuron-monitor-hw-counters.txt", "kunlunxin/xpu_smi-awk-condensed-8.txt"
+# of a command that is not asked
 NOT_READ = {
     "gaudi/dmesg-gaudi1-load-8.txt": "dmesg (kernel_events reads it; tests/captures/test_captures_kernel.py)",
     "gaudi/journal-gaudi3-load.txt": "journalctl -k (kernel_events reads it; tests/captures/test_captures_kernel.py)",
     "aws-neuron/dmesg-neuron-hw-err.txt": "dmesg (kernel_events reads it; tests/captures/test_captures_kernel.py)",
-    "aws-neuron/neuron-monitor-hw-counters.txt": "neuron-monitor (a stream; the driver's files tell the same counters)",
+    COUNTERS: "neuron-monitor (a stream; the driver's files tell the same counters: test_counters_of_a_stream)",
     "tenstorrent/tt-smi-glx-reset.txt": "tt-smi -glx_reset (a reset, which no reader does)",
     "tenstorrent/tt-smi-tray-mapping.txt": "tt-smi -glx_list_tray_to_device (trays, no devices)",
-    "kunlunxin/xpu_smi-awk-condensed-8.txt": "xpu_smi -m | awk (a script's five columns, without a name)",
+    CONDENSED: "xpu_smi -m | awk (a script's five columns, without a name: test_what_a_script_left_of_a_table)",
 }
 
 
@@ -385,6 +386,30 @@ def test_every_capture_has_an_entry_and_every_entry_a_capture():
 @pytest.mark.parametrize("path", sorted(READ))
 def test_capture(path, tmp_path):
     READ[path](Capture(tmp_path, path))
+
+
+def test_what_a_script_left_of_a_table():
+    """The five columns of each card, put back into the table that the script took them from."""
+    told = [line.split() for line in (ROOT / CONDENSED).read_text(encoding="utf-8").splitlines() if "MiB" in line]
+    section = samples.read("kunlunxin", {"": samples.xpu_table([("R480-X8", heat, power, used, total) for heat, power, used, total, _use in told])})
+    assert verdict(section) == ("ok", 8)
+    assert [card[1:] for card in shown(section, "temperature_c.core", "power_w.draw", "memory_used_mib", "memory_mib")] == [
+        (37, 74, 0, 32768), (40, 114, 28653, 32768), (34, 74, 0, 32768), (37, 71, 0, 32768),
+        (43, 99, 28934, 32768), (39, 74, 0, 32768), (46, 114, 23730, 32768), (38, 73, 0, 32768),
+    ]  # fmt: skip
+    assert [row[4] for row in told] == ["0%", "94%", "0%", "0%", "99%", "0%", "100%", "0%"]
+
+
+def test_counters_of_a_stream():
+    """neuron-monitor prints the counters that the driver's files hold."""
+    text = (ROOT / COUNTERS).read_text(encoding="utf-8")
+    (counted,) = json.loads("{%s}" % text.strip().rstrip(","))["neuron_hw_counters"]["neuron_devices"]
+    assert counted.pop("neuron_device_index") == 0 and len(counted) == 4 and set(counted.values()) == {0}
+    told = {name: counted[name] for name in ("mem_ecc_uncorrected", "sram_ecc_uncorrected")}
+    section = samples.read("neuron", {"-j": samples.neuron_json(1)}, samples.neuron_files(1, **told))
+    assert shown(section, "ecc.uncorrected_volatile") == [("neuron:0", 0)]
+    worse = samples.read("neuron", {"-j": samples.neuron_json(1)}, samples.neuron_files(1, **dict(told, sram_ecc_uncorrected=2)))
+    assert shown(worse, "ecc.uncorrected_volatile") == [("neuron:0", 2)]
 
 
 @pytest.mark.parametrize("path", sorted(NOT_READ))
