@@ -62,13 +62,18 @@ def _codes(code):
     return ", ".join(code) if isinstance(code, list) else str(code).replace(",", ", ")
 
 
+def _name(entry):
+    names = entry.get("names", {})
+    return ", ".join("%s (%s)" % (name, code) for code, name in names.items()) or entry["name"]
+
+
 def _numbered(title, entries, listed):
     lines = ["## %s" % title, "", _row("Code", "Name", "Level", "Asked for", "Meaning", "Source"), _row(*["---"] * 6)]
     for entry in entries:
         action = listed["actions"][entry["action"]]
         level = entry.get("level", action["level"])
         meaning = entry["summary"] + (" (%s)" % entry["why"] if "why" in entry else "")
-        lines.append(_row(_codes(entry["code"]), entry["name"], level, action["words"], meaning, entry["source"]))
+        lines.append(_row(_codes(entry["code"]), _name(entry), level, action["words"], meaning, entry["source"]))
     return [*lines, ""]
 
 
@@ -110,7 +115,8 @@ def page():
     ]
     lines += [_row(code, entry["name"], entry["level"]) for code, entry in listed["recovery_actions"].items()]
     lines += ["", *_numbered("NVSwitch SXid", listed["sxid"], listed)]
-    lines += ["The driver's own word comes first: Fatal is always a fail, Non-fatal never is, except where a reset of all is asked for.", ""]
+    lines += ["The driver's own word comes first: Fatal is always a fail, Non-fatal never is, except where a reset of all is asked for. A message with neither"]
+    lines += ["word goes by this list; a code that is not here is then a warn, and one that shuts the switch down is a fail.", ""]
     lines += _numbered("T-Head PPU XID", listed["ppu"], listed)
     lines += ["## Messages without a number", "", _row("Message", "Maker", "Rule about", "Level", "Meaning", "What to do", "Source"), _row(*["---"] * 7)]
     for entry in worded["messages"]:

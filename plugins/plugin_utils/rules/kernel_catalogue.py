@@ -28,7 +28,8 @@ _BOGUS = 1048560  # 0xFFFF0: what an AMD GPU that sleeps answers to each query o
 
 # On a device that is partitioned the driver names the instances: Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 94, …
 _XID = re.compile(r"NVRM: Xid \((?:PCI:)?[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}(?: GPU-C?I:\w{1,8}){0,2}\): (\d{1,6})(?!\d)")
-_SXID = re.compile(r"nvidia-nvswitch\d+: SXid \(PCI:[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}\): (\d{1,6}), (Fatal|Non-fatal)\b")
+# Thermal events and the switch's own controllers carry no word; Severity and Data are second lines of a message (error_nvswitch.c).
+_SXID = re.compile(r"nvidia-nvswitch\d+: SXid \(PCI:[0-9a-fA-F]{1,8}:[0-9a-fA-F:.]{4,12}\): (\d{1,6}), (?!Severity \d|Data \{)(?:(Fatal|Non-fatal)\b|(?=\S))")
 _PPU = re.compile(r".{0,40}\balixpu\b.{0,200}?\bxid\b ?(?:\([^)]{0,40}\))? ?[:=]? ?(\d{1,6})(?!\d)", re.IGNORECASE)
 _NUMBERED = (("xid", _XID), ("sxid", _SXID), ("ppu", _PPU))
 _TOLD_BY = {"nvidia-memory-fatal": "154", "nvidia-watchdog": "8"}  # messages of NVIDIA's driver that name no device, and the Xid that says the same
@@ -161,19 +162,28 @@ def _listed(kind, match, sample, facts):
         name, action, level, source = "not in the catalog", "find out what this code means", "warn", ""
         summary = "a code the catalog of this release does not know"
     else:
-        name, summary, source = entry["name"], entry["summary"], known.sources[entry["source"]]
+        name, summary, source = entry.get("names", {}).get(code, entry["name"]), entry["summary"], known.sources[entry["source"]]
         action = known.actions[entry["action"]]["words"]
         level = entry.get("level") or known.actions[entry["action"]]["level"]
     if kind == "sxid":
-        if match.group(2) == "Fatal":
-            level = "fail"
-            action = action if entry and known.actions[entry["action"]]["level"] == "fail" else known.actions["RESET_LINK"]["words"]
-        elif level == "fail" and (entry is None or entry["action"] != "RESET_ALL"):
-            level = "warn"  # the driver says that this occurrence was not fatal
-        summary = "%s; the driver calls it %s" % (summary, match.group(2).lower())
+        level, action, summary = _switch(entry, match.group(2), sample, level, action, summary)
     elif kind == "xid" and entry is not None:
         level, action, summary = _decoded(entry, sample[match.end() :], level, action, summary)
     return Event("thead" if kind == "ppu" else "nvidia", kind, code, name, action, level, "accelerator", summary, source, **facts)
+
+
+def _switch(entry, word, sample, level, action, summary):
+    """What the driver's own word adds to the number of an SXid."""
+    actions = catalog().actions
+    if word is None:
+        fail = "Shutting Down" in sample
+        return "fail" if fail else level, action, summary + ("; it shuts down" if fail else "")
+    if word == "Fatal":
+        level = "fail"
+        action = action if entry and actions[entry["action"]]["level"] == "fail" else actions["RESET_LINK"]["words"]
+    elif level == "fail" and (entry is None or entry["action"] != "RESET_ALL"):
+        level = "warn"  # the driver says that this occurrence was not fatal
+    return level, action, "%s; the driver calls it %s" % (summary, word.lower())
 
 
 def _decoded(entry, rest, level, action, summary):

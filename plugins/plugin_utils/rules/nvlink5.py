@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-_SAID = re.compile(r"\b(?:([A-Z][A-Z0-9_]{2,30}) +)?(Nonfatal|Fatal)\b(?:[^(]{0,60}\(0x([0-9a-fA-F]{8}) 0x([0-9a-fA-F]{8})\b)?")
+_SAID = re.compile(r"\b(?:([A-Z][A-Z0-9_]{2,30}(?: Degraded)?) +)?(Nonfatal|Fatal)\b(?:[^(]{0,60}\(0x([0-9a-fA-F]{8}) 0x([0-9a-fA-F]{8})\b)?")
 _WORST = ("reset", "evaluate", "ask", "ignore")
 
 
@@ -31,7 +31,7 @@ def decode(table, rest):
     if answer == "ignore":
         return "info", "IGNORE", told
     if answer == "evaluate":
-        return "warn", "do what Xid 154 asks for", told
+        return "warn", "do what Xid 154 asks for; without one, restart the application", told
     return "warn", "watch the link; ask the manufacturer when it goes on" if answer else "watch the link", told
 
 
@@ -43,4 +43,4 @@ def _answer(entry, status):
 
 
 def _text(unit, word, hint):
-    return "; ".join(part for part in (unit if unit and "_" in unit else "", word, hint) if part)
+    return "; ".join(part for part in (unit if unit and ("_" in unit or " " in unit) else "", word, hint) if part)
