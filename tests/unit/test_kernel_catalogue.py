@@ -34,6 +34,8 @@ EXAMPLES = {
     "amd-ras-deferred": "amdgpu 0000:05:00.0: amdgpu: {3} socket: 0, die: 0, 1 new deferred hardware errors detected in umc block",
     "amd-bad-page-threshold": "amdgpu 0000:05:00.0: amdgpu: RAS records:257 exceed threshold:256",
     "amd-poison": "amdgpu 0000:05:00.0: amdgpu: Poison is consumed by client 12, kick off gpu reset flow",
+    "amd-lost": "amdgpu 0000:05:00.0: amdgpu: device lost from bus!",
+    "amd-reset-attempt-failed": "amdgpu 0000:05:00.0: amdgpu: GPU mode1 reset failed",
     "amd-reset-failed": "amdgpu 0000:05:00.0: amdgpu: GPU reset(3) failed",
     "amd-reset-done": "amdgpu 0000:05:00.0: amdgpu: GPU reset(3) succeeded!",
     "amd-reset": "amdgpu 0000:05:00.0: amdgpu: GPU reset begin!",
@@ -169,6 +171,14 @@ def test_a_slot_that_lost_its_link_in_the_words_of_each_kernel(line):
         ("mlx5_core 0000:1a:00.0: poll_health:800:(pid 0): Fatal error 3 detected", "nic-fatal"),
         ("mlx5_core 0000:1a:00.0: print_health_info:500:(pid 0): synd 0x1: firmware internal error", "nic-command-timeout"),
         ("mlx5_core 0000:1a:00.0: mlx5_health_try_recover:300:(pid 9): health recovery flow aborted, PCI reads still not working", "nic-fatal"),
+        ("amdgpu 0000:05:00.0: amdgpu: MES(0) failed to respond to msg=REMOVE_QUEUE", "amd-mes"),
+        ("amdgpu: qcm fence wait loop timeout expired", "amd-mes"),
+        ("amdgpu 0000:05:00.0: The cp might be in an unrecoverable state due to an unsuccessful queues preemption", "amd-mes-unrecoverable"),
+        ("amdgpu 0000:05:00.0: amdgpu: ASIC reset failed with error, -62 for drm dev, 0000:05:00.0", "amd-reset-attempt-failed"),
+        ("amdgpu 0000:05:00.0: amdgpu: failed to reset legacy queue", "amd-ring-reset-failed"),
+        ("amdgpu 0000:05:00.0: amdgpu: {12} socket: 0, die: 1, 2 new poison consumption detected in gfx block", "amd-poison"),
+        ("amdgpu 0000:05:00.0: amdgpu: GPU reset begin!. Source:  3", "amd-reset"),
+        ("xe 0000:4d:00.0: [drm] device wedged, needs recovery", "xe-wedged"),
         ("XFS (nvme3n1): log I/O error -5", "filesystem-stopped"),
         ("XFS (dm-4): Metadata CRC error detected at xfs_agf_read_verify+0x9d/0x110 [xfs], xfs_agf block 0x8", "filesystem-stopped"),
         ("BTRFS: error (device dm-2) in btrfs_commit_transaction:2200: errno=-5 IO failure", "btrfs-stopped"),
@@ -334,6 +344,9 @@ def test_a_reset_that_succeeded_is_a_warning_and_one_that_did_not_is_a_failure()
     hang = "[%d.5] amdgpu 0000:05:00.0: amdgpu: MES might be in unrecoverable state, issue a GPU reset"
     said = [(e.code, e.severity) for e in assess(events(hang % 9, begin % 10, done % (12, "05")))]
     assert said == [("amd-mes-unrecoverable", "warn"), ("amd-reset", "warn")]
+    small = "[%d.5] amdgpu 0000:05:00.0: amdgpu: GPU mode2 reset failed"
+    assert [e.severity for e in assess(events(small % 10, done % (12, "05")))] == ["warn"]
+    assert [e.severity for e in assess(events(small % 10, done % (8, "05")))] == ["fail"]
     assert [e.severity for e in assess(events(begin % 10))] == ["fail"]
     assert [e.severity for e in assess(events(begin % 10, done % (12, "15")))] == ["fail"]
     assert [e.severity for e in assess(events(begin % 10, done % (12, "05"), begin % 20))] == ["fail"]

@@ -38,6 +38,8 @@ NEAR = {
     "amd-ras-deferred": "amdgpu 0000:05:00.0: amdgpu: no deferred hardware errors detected in umc block",
     "amd-bad-page-threshold": "amdgpu 0000:05:00.0: amdgpu: RAS records:3 bad page threshold:256",
     "amd-poison": "amdgpu 0000:05:00.0: amdgpu: ras disable gfx poison:0 ret:0",
+    "amd-lost": "amdgpu 0000:05:00.0: amdgpu: device is back on the bus after reset",
+    "amd-reset-attempt-failed": "amdgpu 0000:05:00.0: amdgpu: GPU mode1 reset",
     "amd-reset-failed": "amdgpu 0000:05:00.0: amdgpu: GPU reset end with ret = 0",
     "amd-reset": "amdgpu 0000:05:00.0: amdgpu: GPU reset succeeded, trying to resume",
     "amd-mes-unrecoverable": "amdgpu 0000:05:00.0: amdgpu: MES is in a recoverable state after the reset",
