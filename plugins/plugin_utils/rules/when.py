@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
-import calendar
-import time
+from datetime import datetime
+from functools import lru_cache
 
 
 def epoch(text):
     """Seconds since the epoch of "2026-11-29T17:00:00Z", None where it is none."""
     try:
-        return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
+        return _epoch(text[:19])
     except (TypeError, ValueError, LookupError):
         return None
+
+
+@lru_cache(maxsize=4096)  # sections that were read together share their times
+def _epoch(text):
+    if len(text) != 19 or text[7] != "-" or text[10] != "T" or text[13] != ":":
+        raise ValueError(text)
+    return int(datetime.fromisoformat(text + "+00:00").timestamp())
