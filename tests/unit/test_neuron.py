@@ -15,7 +15,7 @@ PRODUCT = {"/sys/class/dmi/id/product_name": "trn1.32xlarge\n"}
 
 def read(commands, count=2, counters=None, product=None):
     files = dict(samples.bus("neuron", count), **samples.neuron_files(count, **(counters or {})))
-    return samples.read("neuron", commands, dict(files, **(product or {})), nodes=["neuron0", "neuron1"], module="neuron")
+    return samples.read("neuron", commands, dict(files, **(product or {})), nodes=["neuron%d" % n for n in range(count)], module="neuron")
 
 
 def test_a_good_node():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import smi_table, vendor_smi, vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, smi_table, vendor_smi, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable
 
@@ -55,11 +55,13 @@ LINKS = not_applicable("the cards are linked by Ethernet ports, and which of the
 def csv_log(text, what):
     """Answer to -Q … -f csv: a line of field names with units, then one a card."""
     log, names = vendor_smi.Log(), None
-    for line in text.splitlines():
+    for line in chatter.without(text).splitlines():
         cells = [cell.strip() for cell in smi_table.LOGGER.sub("", line, count=1).split(",")]
         if names is None:
             names = [cell.split(" [")[0] for cell in cells] if cells[0] == "index" and len(cells) > 2 else None
             log.fits = names is not None
+            if len(cells) > 2 and cells[0].isdigit():
+                log.problems.append("%s: a row before the names of its columns" % what)
         elif len(cells) == len(names) and cells[0].isdigit():
             log.cards.append({PATHS.get(name, name): cell for name, cell in zip(names, cells)})
         elif line.strip():
@@ -80,6 +82,9 @@ def _read(tool, pci):
     asked = csv_log(said or "", "hl-smi -Q")
     asked.problems += ["hl-smi -Q" + one.partition(" -f csv")[2] for one in tool.exited]
     if not log.fits:
+        numbers = sorted(int(card["index"]) for card in asked.cards)
+        if numbers != list(range(len(numbers))) and not (isinstance(pci, list) and len(pci) == len(numbers)):
+            asked.problems.append("hl-smi -Q: a number is missing, more may be")
         return (asked, "") if asked.cards else (None, failed or "hl-smi: not understood: %s" % vendor_tool.words(text or ""))
     smi_table.unconfirmed(log, pci, "hl-smi")
     if not log.cards:
@@ -113,6 +118,8 @@ def collect(host, pci=None):
     tool = vendor_tool.Tool(host, "hl-smi")
     tool.env = ENVIRONMENT
     log, failed = _read(tool, node.pci)
+    if log is not None:
+        node.unlisted(log, "hl-smi")
     top = dict(log.top) if log is not None else {}
     if log is not None and log.cards:
         top.setdefault("driver_version", log.cards[0].get("driver_version"))

@@ -57,16 +57,23 @@ ESSENTIAL = ("core_temperature", "power", "memory")
 NOTE = "Intel GPUs have no count of their own to compare with, PCI stands beside it; no driver is asked for slicing"
 
 
+def _listed(tool, *arguments):
+    """(log, what was printed, what is wrong with it)."""
+    text, failed = tool.ask("discovery", *arguments, seconds=20)
+    log = xpu_smi.cards(text or "", "xpu-smi discovery")
+    log.problems += tool.exited
+    return log, text, failed
+
+
 def _read(tool):
     """(log or None, why not)."""
-    text, failed = tool.ask("discovery", "-j", seconds=20)
-    log = xpu_smi.cards(text or "", "xpu-smi discovery")
+    log, text, failed = _listed(tool, "-j")
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:
         return vendor_smi.Log(), ""
     if not log.fits and not tool.final:
         wrong = xpu_smi.error(text or "")
         failed = failed or "xpu-smi discovery -j: %s" % (wrong or "not understood: %s" % vendor_tool.words(text or ""))
-        log = xpu_smi.cards(tool.ask("discovery", seconds=20)[0] or "", "xpu-smi discovery") if not wrong else log
+        log = _listed(tool)[0] if not wrong else log
     return (log, "") if log.fits else (None, failed)
 
 
@@ -77,7 +84,7 @@ def _told(tool, *arguments, parse):
 
 def _details(tool, card):
     """Adds to a card what is told of one alone."""
-    found = _told(tool, "discovery", "-d", card["index"], "-j", parse=lambda text: xpu_smi.cards(text, "xpu-smi discovery -d").cards)
+    found = _told(tool, "discovery", "-d", card["index"], "-j", parse=lambda text: xpu_smi.cards(text, "xpu-smi discovery -d", one=True).cards)
     if len(found) == 1 and found[0]["index"] in (card["index"], "N/A"):
         card.update((name, value) for name, value in found[0].items() if name != "index")
 
@@ -90,6 +97,19 @@ def _readings(tool, cards, newer):
         if whole(told.get("mem_errors_uncorrectable", "")) is None:
             said = _told(tool, "stats", "-d", card["index"], *(("--samples", "1") if newer else ()), "-j", parse=xpu_smi.stats)
             told.update((name, value) for name, value in said.items() if value not in ("", "N/A") or name not in told)
+    return found
+
+
+def _parts(tool, cards):
+    """Health of every card; what an answer that is not whole does not tell is a part of its own."""
+    text = tool.ask("health", "-l", "-j", seconds=15)[0] or ""
+    found = xpu_smi.health(text)
+    partial = tool.final or xpu_smi.cut(text) or (found and tool.exited)
+    every = set().union(*found.values())
+    missing = [card["index"] for card in cards if card["index"] not in found and (found or partial)]
+    short = [index for index, parts in found.items() if partial or every - set(parts)] + (list(found)[-1:] if missing else [])
+    for index in missing + short:
+        found.setdefault(index, {})["the rest of the answer"] = {}
     return found
 
 
@@ -107,6 +127,7 @@ def _health(parts, card):
     if not words and card.get("device_state", "").lower() == "normal":
         return {"state": "ok", "detail": "device: normal"}
     open_parts = [name for name in ESSENTIAL if words.get(name, words.get("temperature") if name == "core_temperature" else None) != "ok"]
+    open_parts += [name for name in sorted(words) if words[name] not in ("ok", "unknown") and name not in open_parts]
     if open_parts:
         return unknown("xpu-smi health: not told: %s" % ", ".join(open_parts).replace("_", " "))
     return {"state": "ok", "detail": ""}
@@ -164,9 +185,10 @@ class _Answers:
         self.own, self.level_zero = _told(tool, "-v", parse=xpu_smi.versions)
         for card in cards:
             _details(tool, card)
-        self.health = _told(tool, "health", "-l", "-j", parse=xpu_smi.health)
+        self.health = _parts(tool, cards)
         self.config = {card["index"]: _told(tool, "config", "-d", card["index"], "-j", parse=xpu_smi.config) for card in cards}
         self.running = _told(tool, "ps", "-j", parse=xpu_smi.processes)
+        self.running = None if tool.exited else self.running
         if len(cards) > 1 or any(card.get("number_of_tiles", "1") != "1" for card in cards):
             self.paths, self.cpus = _told(tool, "topology", "-m", parse=xpu_smi.topology)
         self.virtual = _told(tool, "vgpu", "--precheck", "-j", parse=xpu_smi.precheck)

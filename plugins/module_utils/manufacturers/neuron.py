@@ -12,7 +12,7 @@ import json
 import re
 
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.host.answers import ABSENT
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_smi, vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, vendor_smi, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import from_answer, is_known, known, not_applicable, unknown, whole
 
@@ -46,12 +46,15 @@ def _card(index, address, cores, memory, **more):
 
 def json_log(text, what):
     """Of what is no JSON, the devices that can be read."""
-    log, entries, decoder = vendor_smi.Log(), [], json.JSONDecoder()
-    start = min((at for at in (text.find("["), text.find("{")) if at >= 0), default=-1)
-    try:
-        document = decoder.raw_decode(text, start)[0] if start >= 0 else None
-    except (ValueError, RecursionError):
-        document = None
+    log, entries, document, decoder = vendor_smi.Log(), [], None, json.JSONDecoder()
+    for said in (text, chatter.without(text)):
+        start = min((at for at in (said.find("["), said.find("{")) if at >= 0), default=-1)
+        try:
+            document = decoder.raw_decode(said, start)[0] if start >= 0 else None
+            break
+        except (ValueError, RecursionError):
+            continue
+    else:
         for found in re.finditer(r'\{\s*"neuron_device"', text):
             try:
                 entries.append(decoder.raw_decode(text, found.start())[0])
@@ -122,11 +125,13 @@ def _read(tool):
     """(log or None, why not)."""
     text, failed = tool.ask("-j", seconds=30)
     log = json_log(text or "", "neuron-ls -j")
+    log.problems += tool.exited
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:
         return vendor_smi.Log(), ""
     if not log.fits and not tool.final:
         failed = failed or "neuron-ls -j: not understood: %s" % vendor_tool.words(text or "")
         log = table_log(tool.ask(seconds=30)[0] or "", "neuron-ls")
+        log.problems += tool.exited
     return (log, "") if log.fits else (None, failed)
 
 
@@ -144,6 +149,8 @@ def collect(host, pci=None):
     node = vendor_smi.Node(host, MANUFACTURER, pci, "neuron", r"neuron\d+")
     tool = vendor_tool.Tool(host, *PLACES)
     log, failed = _read(tool)
+    if log is not None:
+        node.unlisted(log, "neuron-ls")
     product = from_answer(host.read_line("/sys/class/dmi/id/product_name"), str.strip)
     kind = log.top.get("instance-type") if log is not None else None
     kind = kind or (product if is_known(product) and product[:4] in FAMILIES else "")

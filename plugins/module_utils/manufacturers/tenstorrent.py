@@ -8,10 +8,9 @@ Meaning of the fields: the source of tt-smi and of the user-mode driver (UMD).
 
 from __future__ import annotations
 
-import json
 import re
 
-from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import vendor_smi, vendor_tool
+from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter, vendor_smi, vendor_tool
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report import accelerators as build
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.report.values import is_known, not_applicable, unknown
 
@@ -49,9 +48,9 @@ _BAR = re.compile("[\u2502\u2503]")
 
 def json_log(text, what):
     """{"device_info": [{board_info, telemetry, firmwares, limits, smbus_telem}]}; values are texts, with blanks, or null."""
-    log, start = vendor_smi.Log(), text.find("{")
+    log = vendor_smi.Log()
     try:
-        document = json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+        document = chatter.first_object(text)
     except (ValueError, RecursionError):
         return log
     if not isinstance(document, dict) or not isinstance(document.get("device_info"), list):
@@ -79,24 +78,34 @@ def json_log(text, what):
 
 
 def list_log(text, what):
-    """The first of two tables; the second repeats the boards that can be reset."""
-    log, names = vendor_smi.Log(), None
+    """The first of two tables; the second repeats the boards that can be reset, none of which the first may lack."""
+    log, names, again, ended = vendor_smi.Log(), None, None, False
     for line in text.splitlines():
         cells = [cell.strip() for cell in _BAR.split(line.strip())[1:-1]]
         if "PCI Dev ID" in cells and "Board Number" in cells:
-            if names:
-                break
-            names, log.fits = cells, True
-        elif names and len(cells) == len(names):
+            again = set() if names else None
+            names, log.fits, ended = cells, True, False
+        elif names and (not cells or len(cells) != len(names)):
+            if cells and not ended:
+                log.problems.append("%s: a row that is cut" % what)
+            ended = ended or line.strip().startswith("\u2514")
+        elif again is not None:
+            again.add(dict(zip(names, cells))["PCI Dev ID"])
+        elif names:
             row = dict(zip(names, cells))
             place = re.match(r"(?:/dev/tenstorrent/)?(\d{1,4})\Z|N/A\Z", row["PCI Dev ID"])
             if not place:
                 log.problems.append("%s: rows are left out" % what)
                 continue
             card = {"index": row.get("UMD Chip ID", str(len(log.cards))), "board_type": row.get("Device Series"), "board_id": row["Board Number"]}
-            card.update(id=row.get("PCI BDF", "N/A"), node=place.group(1) or "", registers={}, remote=str(place.group() == "N/A"))
+            card.update(id=row.get("PCI BDF", "N/A"), node=place.group(1) or "", registers={}, remote=str(place.group() == "N/A"), place=row["PCI Dev ID"])
             log.cards.append(card)
-    if log.fits and (not log.cards or "\u2518" not in text):
+    places = [card["place"] for card in log.cards if card["place"] != "N/A"]
+    if len(set(places)) != len(places):
+        log.problems.append("%s: a board is listed twice" % what)
+    if (again or set()) - {card["place"] for card in log.cards} - {"\u2026"}:
+        log.problems.append("%s: a board that can be reset is not among all boards" % what)
+    if log.fits and (not log.cards or not ended):
         log.problems.append("%s: ends inside the table" % what)
     return log
 
@@ -105,11 +114,13 @@ def _read(tool):
     """(log or None, why not)."""
     text, failed = tool.ask(*SNAPSHOT, seconds=40)
     log = json_log(text or "", "tt-smi -s")
+    log.problems += tool.exited
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:
         return vendor_smi.Log(), ""
     if not log.fits and not tool.final:
         failed = failed or "tt-smi -s: not understood: %s" % vendor_tool.words(text or "")
         log = list_log(tool.ask("-ls", seconds=40)[0] or "", "tt-smi -ls")
+        log.problems += tool.exited
     return (log, "") if log.fits else (None, failed)
 
 
@@ -156,7 +167,10 @@ def collect(host, pci=None):
     node = vendor_smi.Node(host, MANUFACTURER, pci, "tenstorrent", r"tenstorrent")
     tool = vendor_tool.Tool(host, "tt-smi")
     log, failed = _read(tool)
-    cards = {}
+    cards, listing = {}, host.listdir("/dev/tenstorrent") if node.nodes else None
+    node.nodes = sorted(name for name in listing.value if name.isdigit()) if listing is not None and listing.ok else node.nodes
+    if log is not None:  # a chip that is reached through another has no node
+        node.unlisted(log, "tt-smi", [card for card in log.cards if card.get("remote") == "False" or is_known(build.normalize_pci(card["id"]))])
 
     def complete(told, card, index):
         cards[index] = card

@@ -46,6 +46,8 @@ def tables(text):
         if names is None:
             names = [vendor_smi.path_name(cell) for cell in cells]
             found.append([])
+        elif len(cells) != len(names) and "/dev/" in line:
+            found[-1].append({})  # a row that is cut
         elif len(cells) == len(names) and not all(re.match(r"[-:]*\Z", cell) for cell in cells):
             found[-1].append(dict(zip(names, cells)))
     return found
@@ -77,6 +79,7 @@ def _told_of(position, chips, usage):
 def chips_log(text, what):
     """Log of the chips with their node, type, process, memory and duty cycle."""
     log, usage = vendor_smi.Log(), []
+    log.used, log.ended = 0, bool(re.search("HBM usage", text, re.IGNORECASE))  # the table that follows, also of idle chips
     log.top.update({vendor_smi.path_name(name): value for name, value in re.findall(r"(?m)^(Libtpu version|Accelerator type): *(\S+)", text)})
     for rows in tables(text):
         nodes = [_NODE.match(row.get("chip", "")) for row in rows]
@@ -91,7 +94,7 @@ def chips_log(text, what):
         elif rows and any(nodes):
             log.problems.append("%s: a row that is not understood" % what)
         elif rows and any(name.startswith("hbm_usage") for name in rows[0]):
-            usage = _usage(rows)
+            usage, log.used = _usage(rows), len(rows)
     if len({card["node"] for card in log.cards}) != len(log.cards):
         log.problems.append("%s: a chip is listed twice" % what)
     totals = {total for _number, _used, total, _duty in usage}
@@ -110,13 +113,20 @@ def _read(tool, pci):
     """(log or None, why not)."""
     text, failed = tool.ask(seconds=30)
     log = chips_log(text or "", "tpu-info")
+    log.problems += tool.exited
     if NONE.search("%s %s" % (text or "", failed)) and not log.cards:
         return vendor_smi.Log(), ""
     if not log.fits and not tool.final:
         failed = failed or "tpu-info: not understood: %s" % vendor_tool.words(text or "")
         log = chips_log(tool.ask("--process", seconds=30)[0] or "", "tpu-info --process")
+        log.problems += tool.exited
         if log.fits and not (isinstance(pci, list) and len(pci) == len(log.cards)):
             log.problems.append("tpu-info --process lists chips in use, more may be")
+    elif log.fits and not (isinstance(pci, list) and len(pci) == len(log.cards)):
+        if not log.ended:
+            log.problems.append("tpu-info: ends inside the tables, more may be")
+        if log.used > sum(whole(card.get("devices", "")) or 2 for card in log.cards):
+            log.problems.append("tpu-info lists %d chips and tells the use of %d" % (len(log.cards), log.used))
     return (log, "") if log.fits else (None, failed)
 
 
@@ -139,6 +149,7 @@ def collect(host, pci=None):
     log, failed = _read(tool, node.pci)
     notes = [NOTE]
     if log is not None and log.cards:
+        node.unlisted(log, "tpu-info", [card for card in log.cards if card["node"].startswith("/dev/accel")])
         places = _places(host, node.pci)
         for card in log.cards:
             card["id"] = places.get(card["node"], "N/A")

@@ -149,6 +149,12 @@ class Node:
         self.module_version, loaded = vendor_tool.module_version(host, module)
         self.hints = ", ".join(["/dev/" + name for name in self.nodes[:3]] + (["%s is loaded" % loaded] if loaded else []))
 
+    def unlisted(self, log, tool, cards=None):
+        """A device node that the driver made and the tool does not list is a card that is missing. cards: those that have a node."""
+        listed = len(log.cards if cards is None else cards)
+        if 0 < listed < len(self.nodes):
+            log.problems.append("%s lists %d, in /dev there are %d" % (tool, listed, len(self.nodes)))
+
     def devices(self, log, spec, tool, complete):
         """Device for each card; complete(device facts, card, index) adds what only the manufacturer knows."""
         found, taken = [], set()

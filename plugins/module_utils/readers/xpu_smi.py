@@ -43,9 +43,13 @@ _PRECHECK = {"vmx_flag": "vmx_flag", "iommu_status": "iommu", "sriov_status": "s
 
 def document(text):
     """The JSON object in a text, None where there is none."""
-    start = text.find("{")
     try:
-        found = json.JSONDecoder().raw_decode(text, start)[0] if start >= 0 else None
+        try:
+            found = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
+        except ValueError:
+            from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import chatter
+
+            found = chatter.first_object(text)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
@@ -60,20 +64,30 @@ def _words(value):
 
 
 def blocks(text):
-    """([key cell…], [line…]) of a table: a row with a key begins a block; and whether the table has its end."""
-    found, columns, ended = [], 0, False
+    """([key cell…], [line…]) of a table: a row with a key begins a block; and whether the table has its end and every row its cells."""
+    found, columns, ended, torn = [], 0, False, False
     for line in text.splitlines():
         line = line.strip()
         if re.match(r"\+[-+=]{20,}\+\Z", line):
             columns, ended = line.count("+") - 1, bool(found)
-        elif columns > 1 and line.startswith("|") and line.endswith("|") and len(line) > 1:
+        elif columns > 1 and line.startswith("|"):
             cells = line[1:-1].split("|", columns - 1)
             keys, ended = [cell.strip() for cell in cells[:-1]], False
-            if any(keys) and len(cells) == columns:
+            if len(line) < 2 or not line.endswith("|") or len(cells) != columns:
+                torn = True
+                continue
+            if any(keys):
                 found.append((keys, []))
             if found:
                 found[-1][1].append(cells[-1][1:].rstrip())
-    return found, ended
+        torn = torn or (columns > 1 and bool(re.match(r"\+[-+=]*\Z", line)) and line.count("+") - 1 < columns)
+    return found, ended and not torn
+
+
+def cut(text):
+    """What begins as an answer and does not go on to its end."""
+    found, ended = blocks(text)
+    return document(text) is None and (not ended if found else "{" in text or "|" in text)
 
 
 def pairs(lines):
@@ -115,16 +129,16 @@ def _numbered(index):
     return re.match(r"[0-9]{1,4}\Z", index)
 
 
-def cards(text, what):
+def cards(text, what, one=False):
     """Log of discovery, of all or of one (-d)."""
     log, told = vendor_smi.Log(), document(text)
     if told is not None:
-        listed = told.get("device_list", [told] if "device_id" in told else None)
+        listed = told.get("device_list", [told] if one and "device_id" in told else None)
         log.fits = "device_list" in told or bool(listed)
         log.cards = [card for card in map(_card, _entries(listed)) if _numbered(card["index"])]
         if isinstance(listed, list) and len(log.cards) != len(listed):
             log.problems.append("%s: an entry that is no device" % what)
-        return log
+        return _once(log, what)
     rows, ended = blocks(text)
     for keys, lines in rows:
         if keys == ["Device ID"] and lines[0].strip().startswith("Device Information"):
@@ -133,6 +147,14 @@ def cards(text, what):
             log.cards.append(_card(dict(pairs(lines), device_id=keys[0])))
     if log.fits and (not ended or not log.cards):
         log.problems.append("%s: ends inside the table" % what)
+    if log.fits and any(text.count(name) > len(log.cards) for name in (" Device Name:", " PCI BDF Address:")):
+        log.problems.append("%s: more devices are described than begin" % what)
+    return _once(log, what)
+
+
+def _once(log, what):
+    if len({card["index"] for card in log.cards}) != len(log.cards):
+        log.problems.append("%s: a device is listed twice" % what)
     return log
 
 
@@ -199,7 +221,8 @@ def health(text):
     told, found = document(text), {}
     if told is not None:
         for entry in _entries(told.get("device_list", [told])):
-            parts = {name: {key: _words(value) for key, value in part.items()} for name, part in entry.items() if isinstance(part, dict) and "status" in part}
+            parts = {name: {key: _words(value) for key, value in part.items()} for name, part in entry.items()
+                     if isinstance(part, dict) and ("status" in part or "description" in part)}  # fmt: skip
             if parts:
                 found[_words(entry.get("device_id"))] = parts
         return found
@@ -209,7 +232,10 @@ def health(text):
             current = found.setdefault(lines[0].strip(), {})
         elif current is not None:
             name = re.sub(r"^\d+_", "", vendor_smi.path_name(keys[0]))
-            current[name[4:] if name.startswith("gpu_") else name] = pairs(lines)
+            name = name[4:] if name.startswith("gpu_") else name
+            if name in current or sum(line.startswith("Description:") for line in lines) > 1:
+                current["a part whose first row is missing"] = {}
+            current.setdefault(name, pairs(lines))
     return found
 
 
