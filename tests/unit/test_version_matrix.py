@@ -263,7 +263,7 @@ class Group:
     ],
 )
 def test_lines(group, verdicts):
-    assert {compatibility.judge(line, group)[0] for line in compatibility.of(group.manufacturer)} - {"skip"} == verdicts
+    assert {compatibility.judge(line, compatibility.Facts(group))[0] for line in compatibility.of(group.manufacturer)} - {"skip"} == verdicts
 
 
 def beside(manufacturer, driver, runtime, fact, level=None, model="", flavor="", **sections):
@@ -271,7 +271,7 @@ def beside(manufacturer, driver, runtime, fact, level=None, model="", flavor="",
     group = Group(manufacturer, driver, runtime, model, flavor)
     group.view = NodeView("n1", synthetic.envelopes(dict(synthetic.healthy(), **sections)), policy.parse({}))
     asked_for = [line for line in compatibility.of(manufacturer) if fact in {*line["when"], *line["needs"]} and line.get("level") == level]
-    return {compatibility.judge(line, group)[0] for line in asked_for} - {"skip"}
+    return {compatibility.judge(line, compatibility.Facts(group))[0] for line in asked_for} - {"skip"}
 
 
 @pytest.mark.parametrize(

@@ -90,21 +90,38 @@ def _mig(group):
     return "on" if True in divided else "off"
 
 
-def judge(line, group):
-    """(good | bad | unknown | skip, what the node has or why it is not known) of one line."""
+class Facts:
+    """The facts of a group of accelerators that lines ask for, each read once."""
+
+    def __init__(self, group):
+        self.group, self.manufacturer = group, group.manufacturer
+        self.names = {device.name for device in group.packages}
+        self._read = {}
+
+    def get(self, fact):
+        """The text, or the NoAnswer that tells why there is none."""
+        if fact not in self._read:
+            try:
+                self._read[fact] = _fact(self.group, fact)
+            except NoAnswer as no:
+                self._read[fact] = no
+        return self._read[fact]
+
+
+def judge(line, facts):
+    """(good | bad | unknown | skip, what the node has or why it is not known) of one line. facts: Facts."""
     seen = []
     for part in ("when", "needs"):
         for fact, ranges in line[part].items():
             if fact == "model":
-                if not any(ranges.search(device.name) for device in group.packages):
+                if not any(ranges.search(name) for name in facts.names):
                     return "skip", ""
                 continue
-            try:
-                version = _fact(group, fact)
-            except NoAnswer as no:
-                if fact in BESIDE and no.outcome == "not_applicable":
+            version = facts.get(fact)
+            if version.__class__ is NoAnswer:
+                if fact in BESIDE and version.outcome == "not_applicable":
                     return "skip", ""
-                return "unknown", "%s: %s: %s" % (group.manufacturer, fact, no.reason)
+                return "unknown", "%s: %s: %s" % (facts.manufacturer, fact, version.reason)
             seen = [*seen, "%s %s" % (fact, version)] if part == "when" or fact not in line["when"] else seen
             if _listed(version.lower(), ranges) if fact in WORDS else _within(version, ranges):
                 continue
@@ -113,5 +130,5 @@ def judge(line, group):
             told = "%s, and %s is needed%s" % (" with ".join(reversed(seen)), line["needs_text"], line["why"])
             if line["outside"] == "bad":
                 return "bad", told
-            return "unknown", "%s: %s: not among what was tested (%s)" % (group.manufacturer, " with ".join(reversed(seen)), line["source"])
+            return "unknown", "%s: %s: not among what was tested (%s)" % (facts.manufacturer, " with ".join(reversed(seen)), line["source"])
     return "good", ""

@@ -128,9 +128,9 @@ def version_compatibility(view, p):
         if not lines:
             told.append(unknown("%s: no vendor document is in the data" % group.manufacturer, subject))
             continue
-        silent, covered = None, False
+        silent, covered, facts = None, False, compatibility.Facts(group)
         for line in lines:
-            verdict, text = compatibility.judge(line, group)
+            verdict, text = compatibility.judge(line, facts)
             if verdict == "bad":
                 told.append(
                     found(
