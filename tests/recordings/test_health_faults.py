@@ -166,7 +166,10 @@ AMD = {
     ),
     "the driver says so": (static(ras={"bad_page_threshold_exceeded": "True"}), [("device-health", "fail", ())]),
     "ECC off": (static(ras={"ecc_block_state": {"UMC": "DISABLED"}}), [("ecc-enabled", "warn", ())]),
-    "hot memory": (metric(temperature={"mem": UNIT(102, "C")}), [("temperature-margin", "warn", ())]),
+    "hot memory": (
+        metric(temperature={"mem": UNIT(102, "C")}),
+        [("temperature-margin", "warn", ()), ("temperature-outlier", "warn", ("temperature-margin",))],
+    ),
     "hot core": (
         metric(temperature={"hotspot": UNIT(101, "C")}),
         [("temperature-margin", "fail", ()), ("temperature-outlier", "warn", ("temperature-margin",))],

@@ -95,6 +95,9 @@ def test_faults_are_found():
     devices = collect(tables)["devices"]
     assert (devices[0]["ecc"]["corrected_volatile"], devices[0]["ecc"]["uncorrected_volatile"]) == (5, 2)
     assert devices[0]["extra"]["ecc_deferred"] == 1
+    tables["metric"][0]["ecc"]["total_deferred_count"], tables["metric"][1]["ecc_blocks"]["UMC"]["deferred_count"] = "N/A", 6
+    again = collect(tables)["devices"]
+    assert (again[0]["extra"]["ecc_deferred"], again[1]["extra"]["ecc_deferred"]) == (1, 6)  # of the blocks where the sum lacks it
     assert devices[1]["retired_pages"]["uncorrected"] == 3
     assert devices[1]["retired_pages"]["pending"] is True
     assert devices[2]["health"] == {"state": "failed", "detail": "bad page threshold exceeded"}

@@ -103,6 +103,7 @@ CASES = [
     ("ecc-uncorrected", first(ecc={"uncorrected_volatile": unknown("N")}), {}, "unknown", None),
     ("ecc-uncorrected", first(ecc=not_applicable("no ECC")), {}, "not_applicable", None),
     ("ecc-enabled", first(ecc={"mode": "disabled"}), {}, "found", "warn"),
+    ("ecc-enabled", first(ecc={"mode": "pending"}), {}, "unknown", None),
     ("ecc-sram-threshold", first(ecc={"sram_threshold_exceeded": True}), {}, "found", "fail"),
     ("row-remap-pending", first(row_remap={"pending": True}), {}, "found", "fail"),
     ("row-remap-failed", first(row_remap={"failed": True}), {}, "found", "fail"),
@@ -234,6 +235,9 @@ def test_one_change_on_a_device(rule, change, variables, outcome, level):
 
 NODE_CASES = [
     ("temperature-outlier", first(temperature_c={"core": 60}), {}, "found"),
+    ("temperature-outlier", first(temperature_c={"memory": 95}), {}, "found"),
+    ("temperature-outlier", first(temperature_c={"core": 60, "memory": 95}), {}, "found"),
+    ("temperature-outlier", first(temperature_c={"memory": unknown("x")}), {}, "passed"),
     ("temperature-outlier", every(temperature_c=unknown("x")), {}, "not_applicable"),
     ("mixed-models", first(name="NVIDIA A100-SXM4-80GB"), {}, "found"),
     ("mixed-models", first(memory_mib=40960), {}, "found"),

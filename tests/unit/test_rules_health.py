@@ -61,6 +61,14 @@ CASES = [
     ("clocks-lowered", {"clocks_mhz": {"core_set": NONE}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_DETERMINISM"}}, FOUND),
     ("clocks-lowered", {"clocks_mhz": {"core_set": NONE}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_AUTO"}}, PASSED),
     ("clocks-lowered", {"clocks_mhz": {"core_set": NONE, "locked": False}, "extra": {"performance_level": "AMDSMI_DEV_PERF_LEVEL_UNKNOWN"}}, PASSED),
+    ("limits-like-siblings", {}, PASSED),
+    ("limits-like-siblings", {"power_w": {"limit": 350, "limit_default": 350}}, FOUND),
+    ("limits-like-siblings", {"power_w": {"limit": 680}}, PASSED),  # a step
+    ("limits-like-siblings", {"clocks_mhz": {"core_max": 990}}, FOUND),
+    ("limits-like-siblings", {"clocks_mhz": {"memory_max": 1310}}, FOUND),
+    ("limits-like-siblings", {"clocks_mhz": {"core_max": 990}, "partition": {"enabled": True}}, NOTHING),  # two are left
+    ("limits-like-siblings", {"power_w": {"limit": UNREAD}}, UNKNOWN),
+    ("limits-like-siblings", {"name": "NVIDIA H100 PCIe", "power_w": {"limit": 350}}, NOTHING),  # another part
     ("clocks-product", {}, PASSED),
     ("clocks-product", {"clocks_mhz": {"core_max": 1755}}, FOUND),
     ("clocks-product", {"clocks_mhz": {"core_max": UNREAD}}, UNKNOWN),
@@ -320,6 +328,30 @@ def test_heat_of_a_node_that_never_worked_for_long():
 def test_bad_pages_of_amd_parts_against_the_threshold_of_their_driver(pages, expected):
     change = {"retired_pages": {"uncorrected": pages, "corrected": NONE, "pending": False}, "extra": {"bad_page_threshold": 256}}
     assert of_first("retired-pages", node(2, "amd", "AMD Instinct MI300X", first=change))[0] == expected
+
+
+@pytest.mark.parametrize(("pages", "expected"), [((0, 10), PASSED), ((0, 11), ("found", "warn")), ((1, 10), ("found", "warn")), ((UNREAD, UNREAD), UNKNOWN)])
+@pytest.mark.parametrize("maker", ["ascend", "cambricon", "hygon", "mthreads"])
+def test_retired_pages_of_makers_that_publish_no_limit(maker, pages, expected):
+    change = {"retired_pages": {"corrected": pages[0], "uncorrected": pages[1], "pending": False}}
+    assert of_first("retired-pages", node(2, maker, "a card", first=change)) == expected
+    assert of_first("retired-pages", node(2, maker, "a card", first={"retired_pages": NONE})) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("held", "processes", "expected"), [(2500, 0, PASSED), (2549, 0, FOUND), (9000, 1, PASSED), (9000, UNREAD, UNKNOWN), (UNREAD, 0, UNKNOWN)]
+)
+@pytest.mark.parametrize("maker", ["hygon", "metax", "gaudi"])
+def test_what_an_idle_part_holds_is_told_by_its_neighbors(maker, held, processes, expected):
+    every, change = {"memory_used_mib": 500, "processes": 0}, {"memory_used_mib": held, "processes": processes}
+    assert of_first("memory-in-use", node(3, maker, "a card", first=change, every=every)) == expected
+    assert of_first("memory-in-use", node(2, maker, "a card", first={"memory_used_mib": 9000}, every=every)) == NOTHING
+
+
+@pytest.mark.parametrize(("pending", "expected"), [("Enabled", PASSED), ("Disabled", FOUND), (False, FOUND), ("disable", FOUND), (UNREAD, UNKNOWN)])
+def test_a_pending_mode_is_a_flag_or_a_word(pending, expected):
+    change = {"ecc": {"mode": "enabled"}, "extra": {"ecc_pending": pending}}
+    assert of_first("mode-pending", node(2, "thead", "PPU-ZW810E", first=change)) == expected
 
 
 def test_a_performance_level_that_the_site_wants():

@@ -102,6 +102,8 @@ def test_the_list_of_codes_is_whole():
         ({"firmware_range": "any"}, "7.7.0", ("unknown", None)),
         ({"firmware_range": "[7.5.0,8.9.9]"}, "B080", ("unknown", None)),
         ({"firmware_range": "[7.5.0,8.9.9]"}, unknown("not asked"), ("unknown", None)),
+        ({"compatibility": "ERROR"}, "7.7.0", ("found", "warn")),  # a driver that names no range, whose tool has compared
+        ({"compatibility": "ok"}, "7.7.0", ("passed", None)),
         ({}, "7.7.0", ("not_applicable", None)),
     ],
 )
@@ -121,7 +123,10 @@ def test_links_like_siblings():
     assert [(s, short(o)) for s, o in outcomes(rule, ports(5, 5, 4, 5), "thead") if o.outcome == "found"] == [("thead:2", ("found", "warn"))]
     assert [o.outcome for _s, o in outcomes(rule, ports(5, 4, 4, 5), "thead") if o.outcome == "found"] == []  # two designs, or nobody knows
     assert {o.outcome for _s, o in outcomes(rule, ports(5, 4), "thead")} == {"not_applicable"}
-    assert {o.outcome for _s, o in outcomes(rule, ports(5, 4, 5, total=5), "thead")} == {"not_applicable"}
+    assert {o.outcome for _s, o in outcomes(rule, ports(5, 4, 5, total=5), "thead")} == {"passed"}  # what is down has a rule of its own
+    fewer = ports(5, 5, 5, total=5)
+    fewer[1]["links"].update(total=3, up=3)
+    assert [(s, short(o)) for s, o in outcomes(rule, fewer, "thead")] == [("thead:1", ("found", "warn"))]
     assert {o.outcome for _s, o in outcomes(rule, ports(5, 5, unknown("icn -s: hung")), "thead")} == {"unknown"}
 
 

@@ -25,6 +25,11 @@ _COMPLAINT = re.compile(r"error code|^\w*(?:Error|Exception):|\berror\b|not init
 _NO_JSON = re.compile(r"\bjson\b(?! in it)", re.IGNORECASE)
 # ERROR: one since it was last asked, MULTIPLE_ERRORS: at least two (amd_smi.h)
 _XGMI_ERRORS = {"NO_ERRORS": 0, "ERROR": 1, "MULTIPLE_ERRORS": 2}
+_COUNTED = (
+    ("ecc", "corrected_volatile", "correctable_count"),
+    ("ecc", "uncorrected_volatile", "uncorrectable_count"),
+    ("extra", "ecc_deferred", "deferred_count"),
+)
 IN_TREE = not_applicable("in-tree driver: it has no version of its own")
 # key of the row, kind of value, places where tools of different ages print it
 _ROW = """
@@ -376,12 +381,12 @@ def _row(parts):
         ecc["mode"] = {"enabled": "enabled", "disabled": "disabled"}.get(str(ecc["mode"]).lower(), unknown("RAS state: %.40r" % ecc["mode"]))
     elif radeon and isinstance(ras, dict) and not is_unknown(ras) and not any(is_known(clean(v, k)) for k, v in ras.items()):
         ecc["mode"] = not_applicable("the driver reports no RAS for this part")
-    for key, word in (("corrected_volatile", "correctable_count"), ("uncorrected_volatile", "uncorrectable_count")):
-        counted = [count(dig(b, word), word) for b in blocks.values()] if isinstance(blocks, dict) and not is_unknown(blocks) else []
-        if is_known(ecc[key]):
-            ecc[key] = max([ecc[key]] + [v for v in counted if is_known(v)])
-        elif "false count" not in ecc[key]["unknown"] and is_known(total(counted)):
-            ecc[key] = total(counted)
+    for place, key, word in _COUNTED:
+        counts, counted = row[place], [count(dig(b, word), word) for b in blocks.values()] if isinstance(blocks, dict) and not is_unknown(blocks) else []
+        if is_known(counts[key]):
+            counts[key] = max([counts[key]] + [v for v in counted if is_known(v)])
+        elif "false count" not in counts[key]["unknown"] and is_known(total(counted)):
+            counts[key] = total(counted)
     pages = [_pages(dig(parts, "bad-pages." + key), key) for key in ("retired", "pending", "un_res")]
     waiting = total(pages[1:])
     row["retired_pages"] = {"uncorrected": pages[0], "pending": waiting > 0 if is_known(waiting) else waiting}

@@ -153,7 +153,7 @@ def parse_list(text):
 
 
 def parse_links(text):
-    """icn -s: {ppu: {link: True, False or None}}"""
+    """icn -s: {ppu: {link: its GB/s, False where inactive, or None}}"""
     found, current = {}, None
     for line in text.splitlines():
         card, link = re.match(r"PPU (\d{1,4}):", line), re.match(r"\s+Link (\d{1,3}): *(.*?)\s*\Z", line)
@@ -161,7 +161,8 @@ def parse_links(text):
             current = found.setdefault(int(card.group(1)), {})
         elif link and current is not None:
             words = link.group(2)
-            current[int(link.group(1))] = True if re.match(r"[\d.]+ GB/s\Z", words) else False if words == "<inactive>" else None
+            speed = re.match(r"(\d{1,6}(?:\.\d{1,6})?) GB/s\Z", words)
+            current[int(link.group(1))] = float(speed.group(1)) if speed else False if words == "<inactive>" else None
     return found
 
 
@@ -268,9 +269,11 @@ class Reading:
         if not card_links:
             return unknown("icn -s: no links of this card"), {}
         down, odd = ([number_ for number_, state in card_links.items() if state is wanted] for wanted in (False, None))
+        speeds = [state for state in card_links.values() if state.__class__ is float]
         up = unknown("icn -s: link %s: not understood" % odd[0]) if odd else len(card_links) - len(down)
         total = not_applicable("an inactive port may be one that the product does not use (extra.icn_ports)")
-        return {"kind": "icn", "total": total, "up": up, "down": total}, {"ports": len(card_links), "active": up, "inactive": down}
+        speed = min(speeds) if speeds else not_applicable("no link is up")
+        return {"kind": "icn", "total": total, "up": up, "down": total, "speed_gb_s": speed}, {"ports": len(card_links), "active": up, "inactive": down}
 
     def _card(self, card, index):
         address, one = build.normalize_pci(card["address"]), "thead:%d" % index
@@ -300,7 +303,12 @@ class Reading:
             return amount(card.get("%sclocks/%s" % (group, part)), "%sclocks: %s" % (group, part), "MHz", 0, 100000)
 
         limit = next((limit for limit in map(watts, ("enforced_power_limit", "power_limit")) if is_known(limit)), watts("enforced_power_limit"))
-        extra = {"minor_number": minor, "mig_pending": text("mig_mode/pending", "MIG Mode: Pending"), "temperature_slowdown_c": heat("ppu_slowdown_temp")}
+        extra = {
+            "minor_number": minor,
+            "mig_pending": text("mig_mode/pending", "MIG Mode: Pending"),
+            "ecc_pending": text("ecc_mode/pending", "Ecc Mode: Pending"),
+            "temperature_slowdown_c": heat("ppu_slowdown_temp"),
+        }
         if node not in (self.nodes or ()):
             extra["device_node"] = unknown("/dev/%s: %s" % (node, self.nodes_reason or "not there"))
         for key in ("rear_id", "product_architecture", "compute_capability", "auto_reset", "memory_usage/hbm_vendor", "hbm_vendor", "pci/device_id"):

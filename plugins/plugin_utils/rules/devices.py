@@ -182,21 +182,24 @@ def _limit(device, name):
     follows=("temperature-margin",),
 )
 def temperature_outlier(group, p):
-    read = [(d, d.maybe("number", "temperature_c", "core")) for d in group.packages]
-    read = [(d, t) for d, t in read if t is not None]
-    if len(read) < 3:
-        return not_applicable("%d temperatures: an outlier takes at least 3" % len(read))
-    middle = median(t for _d, t in read)
-    hot = [(d, t) for d, t in read if t >= middle + p.above_median]
-    return [
-        found(
-            "%g °C, %g above the median of its node" % (t, t - middle),
-            t,
-            p.expected("above_median", value=middle + p.above_median),
-            subject=(d.kind, d.id),
-        )
-        for d, t in hot
-    ] or PASSED
+    outcomes, compared = [], 0
+    for part in ("core", "memory"):
+        read = [(d, d.maybe("number", "temperature_c", part)) for d in group.packages]
+        read = [(d, t) for d, t in read if t is not None]
+        compared = max(compared, len(read))
+        if len(read) < 3:
+            continue
+        middle = median(t for _d, t in read)
+        known = {outcome.subject for outcome in outcomes}
+        for device, t in read:
+            if t >= middle + p.above_median and (device.kind, device.id) not in known:  # one device, one finding
+                where = "" if part == "core" else "Memory at "
+                text = "%s%g °C, %g above the median of its node" % (where, t, t - middle)
+                limit = p.expected("above_median", value=middle + p.above_median)
+                outcomes.append(found(text, t, limit, subject=(device.kind, device.id)))
+    if compared < 3:
+        return not_applicable("%d temperatures: an outlier takes at least 3" % compared)
+    return outcomes or PASSED
 
 
 @rule(

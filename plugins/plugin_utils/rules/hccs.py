@@ -26,7 +26,7 @@ def hccs_health(device, p):
         return not_applicable("no HCCS state was asked for")
     others = [part for other in device.siblings for part in parts_of(other)]
     usual = max([part.maybe("number", "extra", "hccs", "links") or 0 for part in [*parts, *others]])
-    whole = max((lanes.count("1") for part in parts for lanes in part.maybe("texts", "extra", "hccs", "lanes") or ()), default=0)
+    whole = max((lanes.count("1") for part in [*parts, *others] for lanes in part.maybe("texts", "extra", "hccs", "lanes") or ()), default=0)
 
     def judge(part):
         state = part.text("extra", "hccs", "health")

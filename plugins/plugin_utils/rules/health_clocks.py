@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products, told
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
@@ -18,6 +20,12 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
 _DEVICES = ("accelerators",)
+_LIMITS = (
+    ("power_w", "limit", "Power is limited to %g W", "W"),
+    ("clocks_mhz", "core_max", "The core can run at %g MHz at most", "MHz"),
+    ("clocks_mhz", "memory_max", "The memory can run at %g MHz at most", "MHz"),
+    ("links", "speed_gb_s", "The slowest link runs at %g GB/s", "GB/s"),
+)
 
 
 @rule(
@@ -147,3 +155,54 @@ def product_power(device, p):
     if default < value * (1 - p.tolerance_percent / 100.0):
         return found("The default power limit is %g W" % default, default, expectation(value, "W", source))
     return PASSED
+
+
+@rule(
+    id="limits-like-siblings",
+    layer=1,
+    level="warn",
+    title="Equal devices have equal limits of power and clocks",
+    reads=_DEVICES,
+    scope="group",
+    remedy="Compare settings, VBIOS and part number of this one device with its neighbors: jobs on all of them wait for the slowest.",
+    parameters={"tolerance_percent": Parameter("number", 5, "%", "our choice: boards of one product are set a step apart by their makers")},
+    follows=("device-lost", "power-limit", "clocks-lowered", "link-speed", "links-up", "firmware-mixed", "mixed-models"),
+)
+def limits_like_siblings(group, p):
+    # What neither the tool nor the catalogue knows a default of is judged by the other devices.
+    outcomes, compared, gap, reason = [], False, None, None
+    for block, key, words, unit in _LIMITS:
+        alike, silent = {}, None
+        for device in group.packages:
+            if device.data.get("partition").__class__ is dict and device.maybe("flag", "partition", "enabled"):
+                continue  # a device that is divided has limits of its own
+            try:
+                told.part(device, block, key)
+                alike.setdefault(device.name, []).append((device, device.number(block, key)))
+            except NoAnswer as no:
+                silent = told.graver(silent, no)
+        if silent is not None:
+            reason = told.graver(reason, silent)
+            gap = told.graver(gap, silent) if alike else gap
+        for devices in alike.values():
+            compared = compared or len(devices) > 2
+            outcomes += _below(devices, words, unit, p, {outcome.subject for outcome in outcomes})
+    if outcomes:
+        return outcomes
+    if gap is not None and gap.outcome == "unknown":
+        raise gap  # some tell it, and one does not
+    if compared:
+        return PASSED
+    if reason is not None and reason.outcome == "unknown":
+        raise reason
+    return not_applicable("fewer than three equal devices to compare")
+
+
+def _below(devices, words, unit, p, known):
+    """Findings about those below what most of them have. known: subjects that have one."""
+    usual, number = Counter(value for _device, value in devices).most_common(1)[0]
+    if len(devices) < 3 or number * 2 <= len(devices):
+        return []
+    limit = expectation(usual, unit, "this node: equal devices")
+    odd = [(device, value) for device, value in devices if value < usual * (1 - p.tolerance_percent / 100.0)]
+    return [found(words % value, value, limit, subject=(d.kind, d.id)) for d, value in odd if (d.kind, d.id) not in known]

@@ -13,7 +13,6 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     Parameter,
     expectation,
     found,
-    not_applicable,
     rule,
 )
 
@@ -61,6 +60,8 @@ def ecc_enabled(device, p):
         # Cards for desktops are delivered with it off.
         level = "info" if _DESKTOP.search(device.name) else None
         return found("ECC is off", mode, expectation("enabled", origin="vendor document"), level=level)
+    if mode not in ("enabled", "on"):
+        raise NoAnswer("unknown", "ECC: mode not understood: %s" % mode[:40])
     return PASSED
 
 
@@ -178,10 +179,11 @@ def retired_pages_pending(device, p):
         ),
         "warn_from": Parameter(
             "int",
-            None,
+            11,
             "pages",
-            "not judged unless the site says so",
+            "suite: gcm gpu_retired_pages: 10 at most; where no limit of the vendor is known",
             by_manufacturer={
+                "nvidia": (None, "the vendor's own limit judges"),
                 "metax": (1, "our choice: pages are retired for errors only, and a part that loses some is watched"),
                 "thead": (1, "our choice: pages are retired for errors only, and the maker publishes no limit"),
             },
@@ -199,9 +201,6 @@ def retired_pages(device, p):
         if count > own:
             return found("%d memory pages are retired" % count, count, expectation(own, "pages", "vendor document: amd-smi static: bad page threshold"))
         return PASSED
-    if most is None and few is None:
-        device.fact("retired_pages")
-        return not_applicable("no limit of retired pages is known for %s" % device.manufacturer)
     count = device.number("retired_pages", "uncorrected") + (device.maybe("number", "retired_pages", "corrected") or 0)
     if most is not None and count > most:
         return found("%d memory pages are retired" % count, count, p.expected("most", device.manufacturer))
