@@ -247,16 +247,18 @@ def test_the_clique_counts_with_its_fabric_and_a_node_without_one_has_none():
     assert [o for _i, o, _l in ask("fabric-clique", node(3, first={"fabric": other}, every={"fabric": DOMAIN}))].count("found") == 1
 
 
-def imex(name, active, running=(), **fabric):
+def imex(name, active, running=(), sub="dead", **fabric):
     sections = node(2, name=name, every={"fabric": dict(DOMAIN, **fabric)})
     sections["services"]["processes"]["daemons"] = running if isinstance(running, dict) else list(running)
-    sections["host"]["services"] = {"nvidia-imex": {"load": "loaded", "active": active, "sub": "dead"}, "driver_container": False}
+    sections["host"]["services"] = {"nvidia-imex": {"load": "loaded", "active": active, "sub": sub}, "driver_container": False}
     ((_subject, outcome, level),) = ask("imex-service", sections)
     return outcome, level
 
 
 def test_the_memory_exchange_service_is_asked_for_where_a_domain_spans_nodes():
     assert imex("NVIDIA GB300", "active") == ("passed", None)
+    assert imex("NVIDIA GB300", "activating") == ("passed", None)
+    assert imex("NVIDIA GB300", "activating", sub="auto-restart")[0] == "found"
     assert imex("NVIDIA GB300", "inactive") == ("found", None)
     assert imex("NVIDIA GB300", "failed") == ("found", "warn")
     assert imex("NVIDIA GB300", "failed", cluster_uuid=NONE) == ("not_applicable", None)

@@ -413,6 +413,9 @@ def test_a_service_that_is_down_on_purpose_is_not_missed():
     for word in ("disabled", "masked", "static", "indirect", ""):
         assert levels(changed(down, ("services units kubelet enabled", word))) == {}
     assert levels(changed(("services units kubelet active", "activating"))) == {}
+    # one that ends again and again is being started most of the time
+    again = (("services units kubelet active", "activating"), ("services units kubelet sub", "auto-restart"))
+    assert levels(changed(*again)) == {"service-down": "warn"}
     judged = changed(("services units kubelet active", "failed"), ("services failed", ["kubelet.service"]))
     assert {f["rule"]: f["caused_by"] for f in judged.findings if f["rule"] in MINE} == {"service-failed": [], "service-down": ["service-failed"]}
 

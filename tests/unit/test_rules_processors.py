@@ -115,6 +115,8 @@ def test_a_daemon_that_devices_need(needy, active, outcome):
     assert judged.outcome("vendor-daemons") == outcome
     assert {f["level"] for f in judged.findings if f["rule"] == "vendor-daemons"} == ({"fail"} if outcome == "found" else set())
     assert changed(("services units", {"unknown": "systemd does not run here"})).outcome("vendor-daemons") == "unknown"
+    again = {"load": "loaded", "active": "activating", "sub": "auto-restart", "enabled": "enabled", "result": "exit-code", "restarts": 900}
+    assert changed(("services units nvsm", again)).outcome("vendor-daemons") == "found"
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,13 @@ def test_where_no_switch_is_to_be_run_the_service_may_be_down(model):
     assert counts == NOT_APPLICABLE and not findings and gaps["fabric-manager"] == "no NVSwitch that this node would run"
 
 
+def test_a_fabric_manager_that_ends_again_and_again_does_not_run():
+    again = synthetic.services(fabricmanager="activating")
+    again["nvidia-fabricmanager"]["sub"] = "auto-restart"
+    counts, findings, _gaps = judged(services=again)
+    assert counts == FOUND and [finding["level"] for finding in findings] == ["fail"]
+
+
 def test_switches_handed_to_a_guest_are_run_there():
     assert judged(driver="vfio-pci", services=DEAD)[0] == NOT_APPLICABLE
 

@@ -301,7 +301,7 @@ def fabric_manager(view, p):
     active = state.word("active")
     if active in ("active", "reloading"):
         return PASSED
-    if active == "activating":
+    if active == "activating" and not nvidia_daemons.ended(state):
         return unknown("the fabric manager is being started")
     if services.flag("driver_container"):
         return unknown("the driver is in a container, and its fabric manager is no unit of this node")

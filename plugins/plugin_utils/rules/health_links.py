@@ -243,7 +243,7 @@ def imex_service(view, p):
         return PASSED  # as a unit or in a container, as of a compute domain
     service = view.section("host").facts("services", "nvidia-imex")
     active = service.word("active")
-    if active in ("active", "reloading", "activating"):
+    if active in ("active", "reloading", "activating") and not nvidia_daemons.ended(service):
         return PASSED
     if seen is None:
         return unknown("no unit of nvidia-imex is active, and whether a container runs it is not known")

@@ -35,6 +35,11 @@ def messages():
     return [dict(entry, match=re.compile(entry["match"])) for entry in yaml.safe_load(DATA.read_bytes())["messages"]]
 
 
+def ended(state):
+    """Whether a unit ended and waits to be started again: systemd calls it activating all that time."""
+    return state.maybe("word", "sub") in ("auto_restart", "auto-restart")
+
+
 def running(view, name):
     """Whether a process of this name runs, in a container or not; None where it is not known. name: as the kernel cuts it to 15 characters."""
     seen = None if view.missing("services") else view.section("services").maybe("list", "processes", "daemons")

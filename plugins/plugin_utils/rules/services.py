@@ -107,7 +107,7 @@ def service_down(view, p):
         if name in _PROCESSES and running(view, _PROCESSES[name]):
             continue
         # Only what starts with the node is missed: one that is disabled, masked or started by another is down on purpose.
-        if name in units.data and units.maybe("text", name, "enabled") == "enabled" and units.maybe("text", name, "active") in ("inactive", "failed"):
+        if name in units.data and units.maybe("text", name, "enabled") == "enabled" and _down(units, name):
             down.append(name)
     if down:
         text = "To be started with the node, and not running: %s" % ", ".join(down)
@@ -116,6 +116,11 @@ def service_down(view, p):
         causes = [*(["service-failed"] if failed else []), *(["runtime-serves-kubelet"] if set(down) <= set(_ENGINES) else [])]
         return found(text, ", ".join(down), wanted, caused_by=tuple(causes))
     return PASSED
+
+
+def _down(units, name):
+    """One that ended and waits to be started again is being started for ever."""
+    return units.maybe("text", name, "active") in ("inactive", "failed") or units.maybe("text", name, "sub") == "auto-restart"
 
 
 @rule(
@@ -294,7 +299,7 @@ def vendor_daemons(view, p):
 
 def _runs(view, needed, who, origin, subject):
     units = _services(view).facts("units")
-    down = [unit for unit in needed if units.maybe("text", unit, "active") not in ("active", "activating", "reloading")]
+    down = [unit for unit in needed if _down(units, unit) or units.maybe("text", unit, "active") not in ("active", "activating", "reloading")]
     if not down:
         return passed(subject)
     failed = ("service-failed",) if any(units.maybe("text", unit, "active") == "failed" for unit in down) else ()
