@@ -80,6 +80,7 @@ EXAMPLES = {
     "pcie-recovery-failed": "pcieport 0000:40:01.0: AER: device recovery failed",
     "pcie-contained": "pcieport 0000:40:01.0: DPC: containment event, status:0x1f01 source:0x0000",
     "pcie-detail": "nvidia 0000:41:00.0:    [14] CmpltTO                (First)",
+    "iommu-fault": "nvidia 0000:41:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0021 address=0x7f00a000 flags=0x0030]",
     "pcie-inaccessible": "nvidia 0000:41:00.0: Unable to change power state from D3cold to D0, device inaccessible",
     "pcie-slot-down": "pcieport 0000:40:01.0: pciehp: Slot(1-2): Link Down",
     "nic-fatal": "mlx5_core 0000:1a:00.0: poll_health:999: device's health compromised - reached miss count",

@@ -64,6 +64,7 @@ NEAR = {
     "ppu-ecc": "[alixpu] ppuid:3 no uncorrected error",
     "ascend-lost": "[ascend] [drv_pcie] fault 80E18005 on device 2",
     "ascend-link": "[ascend] [devdrv] fault 81078604 on device 2",
+    "iommu-fault": "DMAR: [Firmware Bug]: No firmware reserved region can cover this RMRR, fault addr 0x0",
     "edac-uncorrected": "EDAC MC1: 4 CE memory read error on CPU_SrcID#1_Ch#0_DIMM#0 (channel:0)",
     "edac-corrected": "EDAC MC1: Giving out device to module skx_edac controller Skylake Socket#0 IMC#1",
     "memory-failure": "Memory failure handling is on",

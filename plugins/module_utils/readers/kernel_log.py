@@ -32,7 +32,8 @@ STRONG = (
     "xid|hardware error|aer:|pcie bus error|dpc:|edac |mce:|machine check|out of memory|oom-kill|soft lockup|hard lockup|blocked for more than|"
     "detected stall|expedited stall|kernel bug at|oops:|general protection fault|memory failure:|uncorrect|neuron_hw_err|ext4-fs error|i/o error|"
     "medium error|target error|above threshold|file-max limit|fallen off the bus|xpuerr_|gpu reset|heartbeat|libnccl|inaccessible|forced readonly|"
-    "pcie bandwidth, limited by|unable to handle|null pointer|internal error: |serror interrupt"
+    "pcie bandwidth, limited by|unable to handle|null pointer|internal error: |serror interrupt|"
+    "[io_page_fault|] fault addr"
 )
 # A line with one of these is kept when it also tells of trouble.
 CHATTY = (
