@@ -21,6 +21,8 @@ from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.regis
     follows=("links-up", "device-lost"),
 )
 def hccs_health(device, p):
+    if device.manufacturer != "ascend":
+        return not_applicable("no HCCS state was asked for")
     parts = [part for part in parts_of(device) if part.data.get("extra").__class__ is dict and part.data["extra"].get("hccs") is not None]
     if not parts:
         return not_applicable("no HCCS state was asked for")

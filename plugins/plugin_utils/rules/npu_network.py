@@ -145,6 +145,7 @@ def npu_port_health(device, p):
     follows=("device-lost",),
 )
 def npu_port_address(device, p):
+    ports_of(device)  # NoAnswer where it has none
     declared = p.required
     if not declared:
         for _other, port in _all_ports(device.group):
@@ -318,6 +319,7 @@ def _module_troubles(module):
     follows=("device-lost",),
 )
 def npu_port_module(device, p):
+    ports_of(device)  # NoAnswer where it has none
     if (device.maybe("text", "extra", "board_id") or "").lower() in _POD_BOARDS:
         return not_applicable("a board of a super pod has no transceivers of its own")
 

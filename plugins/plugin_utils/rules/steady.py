@@ -39,8 +39,9 @@ DEVICE = _shape(
     },
     {
         "extra": (
-            "bad_page_threshold", "channel_repair_pending", "compatibility", "compute_mode", "confidential_memory_mib", "ecc_deferred", "ecc_pending",
-            "error_code", "firmware_range", "mig_pending", "pci_device", "pci_events", "thermal_slowdowns", "tpc_repair_pending", "unrepairable_memory",
+            "bad_page_threshold", "board_id", "channel_repair_pending", "compatibility", "compute_mode", "confidential", "confidential_memory_mib",
+            "confidential_ready", "ecc_deferred", "ecc_pending", "error_code", "firmware_range", "gpu_instances", "mig_changes", "mig_pending", "pci_device",
+            "pci_events", "performance_level", "super_pod", "thermal_slowdowns", "tpc_repair_pending", "unrepairable_memory", "virtualization",
         ),
     },
 )  # fmt: skip

@@ -141,6 +141,8 @@ class Facts:
         plain = value.__class__
         if kind == "number":
             return value if (plain is int or plain is float) and -LARGEST < value < LARGEST else None
+        if kind == "text" and plain is str and len(value) <= LONGEST and value.isprintable():
+            return value.strip() or None
         if plain is dict and kind != "facts":
             return None
         try:
