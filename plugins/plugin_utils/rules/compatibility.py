@@ -9,8 +9,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import matrix
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file, matrix
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
 
 DATA = Path(__file__).parent.parent / "data" / "compatibility.yml"
@@ -24,7 +23,7 @@ _COVERS_BESIDE = {"driver", "os"}  # the same, of makers whose documents know no
 
 @lru_cache(maxsize=1)
 def _tables():
-    return {maker: _lines(lines) for maker, lines in yaml.safe_load(DATA.read_text(encoding="utf-8")).items()}
+    return {maker: _lines(lines) for maker, lines in data_file.load(DATA).items()}
 
 
 def _lines(lines):

@@ -9,7 +9,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import paths as made_paths
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.consistency import SAME, cohort_rule
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
@@ -173,7 +173,7 @@ def _rule(line):
 
 
 def lines():
-    return yaml.safe_load(DATA.read_text(encoding="utf-8"))["settings"]
+    return data_file.load(DATA)["settings"]
 
 
 for _line in lines():

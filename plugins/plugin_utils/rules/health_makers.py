@@ -10,8 +10,7 @@ from collections import Counter
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import told
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file, told
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
     PASSED,
@@ -34,7 +33,7 @@ _RANGE = re.compile(r"[\[(]\s*([0-9.]{1,30})\s*,\s*([0-9.]{1,30})\s*[\])]")
 @lru_cache(maxsize=1)
 def fault_codes():
     """manufacturer -> {code: (class, level, action)}"""
-    listed = yaml.safe_load(DATA.read_text(encoding="utf-8"))
+    listed = data_file.load(DATA)
     return {
         manufacturer: {code: (entry["class"], entry["level"], entry["action"]) for entry in classes for code in entry["codes"].split()}
         for manufacturer, classes in listed.items()

@@ -14,8 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import nvlink5
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file, nvlink5
 
 DATA = Path(__file__).parent.parent / "data"
 DOMAINS = ("accelerator", "pcie", "memory", "nic", "storage", "lockup", "limits", "thermal")
@@ -53,8 +52,7 @@ class Catalog(NamedTuple):
 
 
 def _load(name):
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((DATA / name).read_text(encoding="utf-8"), Loader=loader)
+    return data_file.load(DATA / name)
 
 
 def spread(code):

@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.fleet import measurements, statistics
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -45,7 +45,7 @@ def _parameters(least, sigmas, source, fewest):
 
 @lru_cache(maxsize=1)
 def _floors():
-    listed = yaml.safe_load(DATA.read_text(encoding="utf-8"))["floors"]
+    listed = data_file.load(DATA)["floors"]
     return [(one["metric"], one["unit"], one["better"], one["manufacturer"], re.compile(one["name"]), one) for one in listed]
 
 

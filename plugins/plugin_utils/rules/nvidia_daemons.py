@@ -9,8 +9,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import products
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file, products
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import FOREIGN
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     LEVELS,
@@ -32,7 +31,7 @@ _OTHER = {"level": "info", "words": "an error that is not in the table", "versio
 
 @lru_cache(maxsize=1)
 def messages():
-    return [dict(entry, match=re.compile(entry["match"])) for entry in yaml.safe_load(DATA.read_bytes())["messages"]]
+    return [dict(entry, match=re.compile(entry["match"])) for entry in data_file.load(DATA)["messages"]]
 
 
 def ended(state):

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.view import clean
 
@@ -172,7 +172,7 @@ def shown(ends, most=6):
 
 @lru_cache(maxsize=4)
 def _table(name):
-    entries = yaml.safe_load(DATA.read_text(encoding="utf-8"))[name]
+    entries = data_file.load(DATA)[name]
     return [(entry, re.compile(entry.get("name", ""), re.IGNORECASE)) for entry in entries]
 
 

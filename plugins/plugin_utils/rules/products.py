@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import NoAnswer
 
 DATA = Path(__file__).parent.parent / "data" / "products.yml"
@@ -17,7 +17,7 @@ DATA = Path(__file__).parent.parent / "data" / "products.yml"
 
 @lru_cache(maxsize=1)
 def _document():
-    return yaml.load(DATA.read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return data_file.load(DATA)
 
 
 @lru_cache(maxsize=8)

@@ -10,8 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import catalogue, data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import LAYERS, RULES
 
 DATA = Path(__file__).parent.parent / "data" / "profiles.yml"
@@ -33,7 +32,7 @@ class Profile(NamedTuple):
 
 @lru_cache(maxsize=1)
 def shipped():
-    return yaml.safe_load(DATA.read_text(encoding="utf-8"))["profiles"]
+    return data_file.load(DATA)["profiles"]
 
 
 def check(custom):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.readers import systemd_units
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.bus import NO_DRIVER
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.host import CLOCKS
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.nvidia_daemons import running
@@ -45,7 +45,7 @@ def _services(view):
 
 @lru_cache(maxsize=1)
 def _table():
-    return yaml.safe_load(DATA.read_bytes())
+    return data_file.load(DATA)
 
 
 @lru_cache(maxsize=1)

@@ -9,8 +9,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
 from ansible_collections.fleetproof.accelerator.plugins.module_utils.manufacturers.registry import MANUFACTURERS
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import data_file
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.detection import FOREIGN
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.hardware import guest
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
@@ -35,7 +35,7 @@ _STARTERS = ("containerd", "docker", "crio", "kubelet", "k3s", "k3s-agent", "rke
 
 @lru_cache(maxsize=1)
 def table():
-    return yaml.safe_load(DATA.read_text(encoding="utf-8"))
+    return data_file.load(DATA)
 
 
 def _settings(view):

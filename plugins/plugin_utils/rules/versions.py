@@ -9,8 +9,7 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import compatibility, matrix
+from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules import compatibility, data_file, matrix
 from ansible_collections.fleetproof.accelerator.plugins.plugin_utils.rules.registry import (
     PASSED,
     NoAnswer,
@@ -155,7 +154,7 @@ def version_compatibility(view, p):
 @lru_cache(maxsize=1)
 def branches():
     """{manufacturer: {branch: (kind, last month)}}."""
-    told = yaml.safe_load(BRANCHES.read_text(encoding="utf-8"))
+    told = data_file.load(BRANCHES)
     return {maker: {str(b): (line["kind"], str(line["until"])) for line in lines for b in line["branches"]} for maker, lines in told.items()}
 
 
