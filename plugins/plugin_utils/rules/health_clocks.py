@@ -189,13 +189,11 @@ def limits_like_siblings(group, p):
             outcomes += _below(devices, words, unit, p, {outcome.subject for outcome in outcomes})
     if outcomes:
         return outcomes
-    if gap is not None and gap.outcome == "unknown":
-        raise gap  # some tell it, and one does not
-    if compared:
-        return PASSED
-    if reason is not None and reason.outcome == "unknown":
-        raise reason
-    return not_applicable("fewer than three equal devices to compare")
+    # Some tell it and one does not, or none does.
+    unread = [no for no in (gap, None if compared else reason) if no is not None and no.outcome == "unknown"]
+    if unread:
+        raise unread[0]
+    return PASSED if compared else not_applicable("fewer than three equal devices to compare")
 
 
 def _below(devices, words, unit, p, known):
