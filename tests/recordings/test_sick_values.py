@@ -48,8 +48,8 @@ HARMLESS = (
     r"ecc\.(un)?corrected_aggregate|row_remap\.(un)?corrected$|row_remap\.banks\.(high|low|max|partial)|extra\.(s|d)ram_\w+_(aggregate|volatile)",
     r"throttle\.(share_percent\.ppt|seconds\.(sw_power_cap|sync_boost))|fabric\.cluster_uuid",
     r"extra\.(ecc_counters|topology\w*|tile_paths|xe_links|icn_ports|sgpu_\w+|vgpu_\w+|memory_\w+|hbm_\w+|process_names|throttle_reasons)\b",
-    r"extra\.(architecture|bad_page_threshold|board_id|board_temperature_c|chip\w*|confidential_memory_mib|cores|cpus|ddr_mib|device_\w+|dpm_level)$",
-    r"extra\.(ecc_errors|family|fan|firmware_range|gfx_version|healthy|kfd_node|l3_mib|logic_id|minor\w*|mode|module_id|mpc_capable|nic_driver_version|npu_id)$",
+    r"extra\.(architecture|bad_page_threshold|board_id|board_temperature_c|chip\w*|confidential_memory_mib|cores|cpus|ddr_mib|device_\w+|dpm_level|family)$",
+    r"extra\.(ecc_errors|fan|firmware_range|gfx_version|healthy|kfd_node|l3_mib|logic_id|minor\w*|mode|module_id|mpc_capable|nic_driver_version|npu_id)$",
     r"extra\.(pci_device\w*|performance_state|power_cable|product_\w+|rear_id|reserved_mib|resets|rma|software_version|stepping|temperature_\w+_c|tiles)$",
     r"extra\.(tool_uuid|unique_id|vendor|virtualization|xe_link_ports|part_number)$",
 )  # fmt: skip
