@@ -118,7 +118,12 @@ class Facts:
         raise self._wrong(path, "a list", value)
 
     def texts(self, *path):
-        return [clean(v) for v in self.list(*path) if v.__class__ is str]
+        """The texts of a list; NoAnswer as with objects."""
+        items = self.list(*path)
+        found = [clean(v) for v in items if v.__class__ is str]
+        if items and not found:
+            raise self._wrong(path, "a list of texts", items)
+        return found
 
     def facts(self, *path):
         value = self.fact(*path)
@@ -127,8 +132,12 @@ class Facts:
         raise self._wrong(path, "an object", value)
 
     def objects(self, *path):
-        """The objects of a list; other items are left out."""
-        return [Facts(v, path[-1]) for v in self.list(*path) if v.__class__ is dict]
+        """The objects of a list; other items are left out. NoAnswer where nothing else is in it: that is not an empty list."""
+        items = self.list(*path)
+        found = [Facts(v, path[-1]) for v in items if v.__class__ is dict]
+        if items and not found:
+            raise self._wrong(path, "a list of objects", items)
+        return found
 
     def maybe(self, kind, *path):
         """The value by the accessor named kind, None when there is none."""
