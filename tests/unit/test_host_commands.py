@@ -127,12 +127,13 @@ def test_children_that_hold_the_pipes_do_not_hold_us(host, script, tmp_path, mov
         if os.fork() == 0:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             %s
-            open(%r, "w").write(str(os.getpid()))
+            with open(%r, "w") as file: file.write(str(os.getpid()))
+            os.rename(file.name, %r)
             time.sleep(600)
         while not os.path.exists(%r): time.sleep(0.01)
         print("done")
         """
-        % (moved, str(tmp_path / "pid"), str(tmp_path / "pid"))
+        % (moved, str(tmp_path / "pid.new"), str(tmp_path / "pid"), str(tmp_path / "pid"))
     )
     said = host.run([tool], timeout=20)
     assert (said.status, said.rc, said.stdout) == (answers.OK, 0, "done\n")
